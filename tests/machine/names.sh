@@ -1,0 +1,31 @@
+# What the scripts of this folder share: where a machine's files are, how its first process is found. Sourced, not run.
+# shellcheck shell=bash
+cache=${COFFERDAM_CACHE:-/var/cache/cofferdam-build}
+source_tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${COFFERDAM_BUILD:-$cache/build/$(printf %s "$source_tree" | sha256sum | cut -c1-12)}
+
+say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
+fail() { say "$*"; exit 1; }
+
+# A name for this tree's own machine, so that two trees on one host never share one.
+treeName() { printf '%s-%s' "$1" "$(printf %s "$source_tree" | sha256sum | cut -c1-8)"; }
+
+# Sets: name, machine (its folder).
+useMachine() {
+  name=$1
+  [[ $name =~ ^[a-z0-9][a-z0-9-]{0,30}$ ]] || fail "a machine's name is [a-z0-9-], at most 31 characters: $name"
+  machine=$cache/machines/$name
+}
+
+# A process id is only that of ours while it still started when we noted it.
+startedAt() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+
+# Reads PID and start time from file $1; prints the PID when it is still that very process.
+livePid() {
+  local pid started
+  [ -e "$1" ] || return 1
+  read -r pid started <"$1" || return 1
+  [ -n "$started" ] && [ "$(startedAt "$pid")" = "$started" ] && echo "$pid"
+}
+
+leader() { livePid "$machine/leader"; }

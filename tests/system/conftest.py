@@ -1,0 +1,403 @@
+"""System tests: somebody else's client of a booted machine.
+
+They run as root inside the machine that tests/machine/boot made, with Cofferdam installed, and drive it by busctl, gdbus, coffer
+and systemctl. Nothing here sleeps for luck: a wait is for a D-Bus signal, a line of the journal or a change of a file, and has a
+deadline that fails the test. A test leaves nothing behind and needs no other to have run.
+"""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from gi.repository import Gio, GLib
+
+BUS_NAME = "org.cofferdam.Cofferdam1"
+ROOT_PATH = "/org/cofferdam/Cofferdam1"
+MANAGER = BUS_NAME + ".Manager"
+# The longest one test may take, whatever it waits for; a longer one says so: @pytest.mark.deadline(300).
+TEST_SECONDS = 120
+# The longest a single wait may take.
+WAIT_SECONDS = 30
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "deadline(seconds): the longest this test may take")
+
+
+class DeadlineExceeded(Exception):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def deadline(request):
+    marker = request.node.get_closest_marker("deadline")
+    seconds = marker.args[0] if marker else TEST_SECONDS
+
+    def expired(_signal, _frame):
+        raise DeadlineExceeded(f"the test took more than {seconds} s")
+
+    signal.signal(signal.SIGALRM, expired)
+    signal.alarm(seconds)
+    yield
+    signal.alarm(0)
+
+
+def run(*command, check=True, timeout=60, input=None, env=None, cwd=None):
+    """Runs a command as root with text in and out. A failure says what the command printed."""
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=timeout, env=env, cwd=cwd,
+                            **({"input": input} if input is not None else {"stdin": subprocess.DEVNULL}))
+    if check and result.returncode != 0:
+        pytest.fail(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
+    return result
+
+
+def login_command(user, command, active=True, seat=True, environment=None, tty=False):
+    """The command line that runs `command` in a login session of `user`: at the seat (active), or without one (as over ssh).
+    For a test that must hold the process itself (pkttyagent on a pty: tty=True)."""
+    line = ["systemd-run", "--pty" if tty else "--pipe", "--wait", "--collect", "--quiet", "--service-type=exec",
+            "--expand-environment=no", f"--property=User={user}", f"--property=WorkingDirectory=/home/{user}",
+            "--property=PAMName=login", "--setenv=XDG_SESSION_TYPE=tty", "--setenv=XDG_SESSION_CLASS=user",
+            "--setenv=LANG=C.UTF-8", "--setenv=PATH=/usr/local/bin:/usr/bin:/bin"]
+    if active and seat:
+        line.append("--setenv=XDG_SEAT=seat0")
+    for name, value in (environment or {}).items():
+        line.append(f"--setenv={name}={value}")
+    return line + ["--", *map(str, command)]
+
+
+@pytest.fixture
+def as_user():
+    """as_user("alice", "coffer", "list") runs a command as that user in a session of its own and gives its CompletedProcess.
+
+    active=True: a session at seat0, which polkit calls active. active=False: a session without a seat, as over ssh.
+    """
+    def call(user, *command, active=True, check=True, timeout=60, input=None, environment=None):
+        return run(*login_command(user, command, active=active, environment=environment), check=check, timeout=timeout, input=input)
+    return call
+
+
+def plain(value):
+    """What busctl --json calls {"type": ..., "data": ...}, at any depth, as plain values."""
+    if isinstance(value, dict):
+        if set(value) == {"type", "data"}:
+            return plain(value["data"])
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value
+
+
+@pytest.fixture
+def busctl_json(as_user):
+    """busctl_json("call", BUS_NAME, path, interface, "Method", "s", "text", user="alice") gives the answer as plain values.
+
+    Without user: as root. A D-Bus error is BusError with its name and message.
+    """
+    def call(*arguments, user=None, active=True, timeout=60):
+        command = ["busctl", "--json=short", "--system", *arguments]
+        if user is None:
+            result = run(*command, check=False, timeout=timeout)
+        else:
+            result = as_user(user, *command, active=active, check=False, timeout=timeout)
+        if result.returncode != 0:
+            raise BusError(result.stderr.strip())
+        return plain(json.loads(result.stdout)) if result.stdout.strip() else None
+    return call
+
+
+class BusError(Exception):
+    """What busctl said of a failed call."""
+
+
+def gdbus_error(text):
+    """The D-Bus error's name in what gdbus printed ("GDBus.Error:NAME: message"), or None."""
+    marker = "GDBus.Error:"
+    return text.split(marker, 1)[1].split(":", 1)[0].strip() if marker in text else None
+
+
+@pytest.fixture
+def gdbus_call(as_user):
+    """gdbus_call("alice", path, "org.cofferdam.Cofferdam1.Task.Cancel", "{}") gives (output, None) or (text, error's name)."""
+    def call(user, path, method, *arguments, destination=BUS_NAME, active=True, timeout=60):
+        result = as_user(user, "gdbus", "call", "--system", "--dest", destination, "--object-path", path, "--method", method,
+                         "--", *arguments, active=active, check=False, timeout=timeout)
+        if result.returncode == 0:
+            return result.stdout.strip(), None
+        return result.stderr.strip(), gdbus_error(result.stderr)
+    return call
+
+
+@pytest.fixture
+def coffer(as_user):
+    """coffer("alice", "list") gives the CompletedProcess; coffer("alice", "show", "17", json=True) the object it printed."""
+    def call(user, *arguments, json_output=False, json=False, check=True, active=True, timeout=60, input=None, cwd=None):
+        words = ["coffer", *arguments, *(["--json"] if json or json_output else [])]
+        if cwd is not None:
+            words = ["env", f"--chdir={cwd}", *words]
+        result = as_user(user, *words, active=active, check=check, timeout=timeout, input=input)
+        return loads(result.stdout) if (json or json_output) and result.returncode == 0 else result
+    return call
+
+
+loads = json.loads
+
+
+class Bus:
+    """root's connection to the system bus, for waiting by signals."""
+
+    def __init__(self):
+        self.context = GLib.MainContext.new()
+        self.context.push_thread_default()
+        address = Gio.dbus_address_get_for_bus_sync(Gio.BusType.SYSTEM, None)
+        self.connection = Gio.DBusConnection.new_for_address_sync(
+            address, Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION, None, None)
+        self.connection.set_exit_on_close(False)
+        self.call("org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager", "Subscribe")
+
+    def close(self):
+        self.connection.close_sync(None)
+        self.context.pop_thread_default()
+
+    def call(self, destination, path, interface, method, arguments=None, timeout=WAIT_SECONDS):
+        """arguments: a GLib.Variant tuple or None. Gives the answer unpacked."""
+        answer = self.connection.call_sync(destination, path, interface, method, arguments, None, Gio.DBusCallFlags.NONE,
+                                           timeout * 1000, None)
+        return answer.unpack()
+
+    def property(self, destination, path, interface, name):
+        return self.call(destination, path, "org.freedesktop.DBus.Properties", "Get", GLib.Variant("(ss)", (interface, name)))[0]
+
+    def until(self, condition, seconds=WAIT_SECONDS, sender=None, interface=None, member=None, path=None):
+        """Asks `condition` now and after every signal that matches, until it is true; gives what it said. A condition that takes
+        an argument gets the last signal as (path, interface, member, values), first None."""
+        received = []
+        subscription = self.connection.signal_subscribe(
+            sender, interface, member, path, None, Gio.DBusSignalFlags.NONE,
+            lambda _c, _sender, at, of, name, values: received.append((at, of, name, values.unpack())))
+        expired = []
+        timer = GLib.timeout_source_new(int(seconds * 1000))
+        timer.set_callback(lambda *_: expired.append(True) or False)
+        timer.attach(self.context)
+        takes_signal = condition.__code__.co_argcount > 0 if hasattr(condition, "__code__") else False
+        try:
+            pending = [None]
+            while True:
+                for item in pending:
+                    value = condition(item) if takes_signal else condition()
+                    if value:
+                        return value
+                if expired:
+                    pytest.fail(f"not so after {seconds} s: {getattr(condition, '__name__', condition)}")
+                while not received and not expired:
+                    self.context.iteration(True)
+                pending, received[:] = list(received), []
+        finally:
+            timer.destroy()
+            self.connection.signal_unsubscribe(subscription)
+
+
+@pytest.fixture
+def bus():
+    connection = Bus()
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def until_unit(bus):
+    """until_unit("name.service", "inactive", "failed") waits until the unit is in one of the states (no such unit: "inactive")."""
+    def wait(unit, *states, seconds=WAIT_SECONDS):
+        def reached():
+            state = run("systemctl", "is-active", unit, check=False).stdout.strip()
+            return state if state in states else None
+        return bus.until(reached, seconds, sender="org.freedesktop.systemd1")
+    return wait
+
+
+class Journal:
+    """The machine's journal from the moment the test began."""
+
+    def __init__(self):
+        shown = run("journalctl", "--no-pager", "--lines=0", "--show-cursor").stdout
+        self.cursor = shown.split("-- cursor: ", 1)[1].strip() if "-- cursor: " in shown else None
+
+    def _command(self, matches):
+        line = ["journalctl", "--no-pager", "--output=json", "--all"]
+        line += [f"--after-cursor={self.cursor}"] if self.cursor else ["--boot"]
+        return line + [f"{name}={value}" for name, value in matches.items()]
+
+    def entries(self, **matches):
+        """Entries since the test began whose fields are these, as dictionaries."""
+        run("journalctl", "--sync")
+        return [json.loads(line) for line in run(*self._command(matches)).stdout.splitlines()]
+
+    def wait(self, text=None, seconds=WAIT_SECONDS, **matches):
+        """The first entry since the test began with these fields and `text` in its message."""
+        follow = subprocess.Popen([*self._command(matches), "--follow", "--no-tail"], stdout=subprocess.PIPE, text=False)
+        end = time.monotonic() + seconds
+        rest = b""
+        try:
+            while (left := end - time.monotonic()) > 0:
+                if not select.select([follow.stdout], [], [], left)[0]:
+                    break
+                piece = os.read(follow.stdout.fileno(), 65536)
+                if not piece:
+                    break
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    entry = json.loads(line)
+                    if text is None or text in str(entry.get("MESSAGE", "")):
+                        return entry
+        finally:
+            follow.kill()
+            follow.wait()
+            follow.stdout.close()
+        pytest.fail(f"no such line in the journal after {seconds} s: {matches} {text or ''}")
+
+
+@pytest.fixture
+def journal():
+    return Journal()
+
+
+@pytest.fixture
+def until_file():
+    """until_file(path) waits until the file is there (a directory above it must be); until_file(path, gone=True) the reverse."""
+    def wait(path, gone=False, seconds=WAIT_SECONDS):
+        path = Path(path)
+        context = GLib.MainContext.new()
+        context.push_thread_default()
+        monitor = Gio.File.new_for_path(str(path.parent)).monitor_directory(Gio.FileMonitorFlags.WATCH_MOVES, None)
+        monitor.set_rate_limit(0)
+        monitor.connect("changed", lambda *_: None)
+        expired = []
+        timer = GLib.timeout_source_new(int(seconds * 1000))
+        timer.set_callback(lambda *_: expired.append(True) or False)
+        timer.attach(context)
+        try:
+            while path.exists() == gone:
+                if expired:
+                    pytest.fail(f"{path} {'still' if gone else 'not'} there after {seconds} s")
+                context.iteration(True)
+        finally:
+            timer.destroy()
+            monitor.cancel()
+            context.pop_thread_default()
+        return path
+    return wait
+
+
+class Daemon:
+    """cofferd, as systemd runs it."""
+
+    unit = "cofferd.service"
+
+    def start(self):
+        run("systemctl", "start", self.unit)
+
+    def stop(self):
+        run("systemctl", "stop", self.unit)
+
+    def restart(self):
+        run("systemctl", "restart", self.unit)
+
+    def pid(self):
+        return int(run("systemctl", "show", "--property=MainPID", "--value", self.unit).stdout)
+
+    def kill(self, number=signal.SIGKILL):
+        """Ends the process itself, as a crash does, and returns when it is gone."""
+        pid = self.pid()
+        assert pid > 0, "cofferd does not run"
+        handle = os.pidfd_open(pid)
+        try:
+            signal.pidfd_send_signal(handle, number)
+            assert select.select([handle], [], [], WAIT_SECONDS)[0], "cofferd did not end"
+        finally:
+            os.close(handle)
+
+
+@pytest.fixture
+def cofferd():
+    """cofferd, running when the test begins and when it ends."""
+    daemon = Daemon()
+    daemon.start()
+    yield daemon
+    run("systemctl", "reset-failed", daemon.unit, check=False)
+    daemon.start()
+
+
+class Repository:
+    """A small Git repository of one user with a build and a test that work."""
+
+    files = {
+        "greet.c": '#include <stdio.h>\n#include "greet.h"\n\nint greet(const char* name) { return printf("hello %s\\n", name); }\n',
+        "greet.h": "int greet(const char* name);\n",
+        "main.c": '#include "greet.h"\n\nint main(void) { return greet("world") > 0 ? 0 : 1; }\n',
+        "Makefile": "greet: main.c greet.c greet.h\n\tcc -Wall -Werror -o greet main.c greet.c\n\n"
+                    "test: greet\n\t./greet | grep -q 'hello world'\n\n.PHONY: test\n",
+        ".gitignore": "/greet\n",
+    }
+    build = "make"
+    test = "make test"
+
+    def __init__(self, user, directory):
+        self.user = user
+        self.directory = Path(directory)
+
+    def run(self, *command, check=True, input=None):
+        """A command as the owner in the repository, without a session."""
+        return run("setpriv", "--reuid", self.user, "--regid", self.user, "--init-groups",
+                   "env", "-i", f"--chdir={self.directory}", "PATH=/usr/bin:/bin", f"HOME=/home/{self.user}", "LANG=C.UTF-8",
+                   *command, check=check, input=input)
+
+    def git(self, *arguments, check=True):
+        return self.run("git", *arguments, check=check).stdout.strip()
+
+    def write(self, name, text):
+        """A file as the owner."""
+        self.run("mkdir", "-p", str(Path(name).parent))
+        self.run("tee", name, input=text)
+
+    def commit(self, message, **files):
+        for name, text in files.items():
+            self.write(name, text)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", message)
+        return self.head()
+
+    def head(self):
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def make_repository():
+    """make_repository("bob") gives a new Repository of bob with one commit on main; it is removed after the test."""
+    made = []
+
+    def make(user="alice", name=None):
+        directory = f"/home/{user}/{name or f'sample-{os.getpid()}-{len(made)}'}"
+        run("install", "-d", "-o", user, "-g", user, directory)
+        made.append(directory)
+        repository = Repository(user, directory)
+        repository.git("init", "--quiet", "--initial-branch=main")
+        repository.git("config", "user.name", f"{user.title()} Example")
+        repository.git("config", "user.email", f"{user}@example.org")
+        for file, text in repository.files.items():
+            repository.write(file, text)
+        repository.commit("Greet the world")
+        return repository
+
+    yield make
+    for directory in made:
+        run("rm", "-rf", "--one-file-system", directory)
+
+
+@pytest.fixture
+def sample_repository(make_repository):
+    """alice's."""
+    return make_repository("alice")
