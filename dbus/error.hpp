@@ -8,8 +8,8 @@
 
 namespace coffer {
 
-/// Every way a call can be refused. Daemon, command line and notifier share this list: a code has one D-Bus name and one exit
-/// code, and a number never changes its meaning.
+/// Every way a call can be refused. Daemon, command line and notifier share this list: a code has one D-Bus name and
+/// one exit code, and a number never changes its meaning.
 enum class ErrorCode {
   AccessDenied,
   UnknownObject,
@@ -46,7 +46,16 @@ struct Error {
 };
 
 /// Exit codes of the command line; see cli/ and docs.
-enum class ExitCode : int { Done = 0, Failed = 1, Usage = 2, NotAllowed = 3, NotFound = 4, Stale = 5, NeedsYou = 6, NoDaemon = 7 };
+enum class ExitCode : int {
+  Done = 0,
+  Failed = 1,
+  Usage = 2,
+  NotAllowed = 3,
+  NotFound = 4,
+  Stale = 5,
+  NeedsYou = 6,
+  NoDaemon = 7
+};
 
 struct ErrorEntry {
   ErrorCode code;

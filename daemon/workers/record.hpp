@@ -17,9 +17,9 @@ struct Record {
   std::string value;
 };
 
-/// What cofferd and a worker say to each other: a sequence of `KEY SP LENGTH LF BYTES LF`. The format has a length before every
-/// value, so that the reader, which is privileged on cofferd's side, decides nothing by looking at bytes an agent wrote.
-/// Keys are [a-z0-9.-]{1,64} and may repeat; order is kept.
+/// What cofferd and a worker say to each other: a sequence of `KEY SP LENGTH LF BYTES LF`. The format has a length
+/// before every value, so that the reader, which is privileged on cofferd's side, decides nothing by looking at bytes
+/// an agent wrote. Keys are [a-z0-9.-]{1,64} and may repeat; order is kept.
 class Records {
  public:
   void add(std::string_view key, std::string_view value) { records_.push_back({std::string(key), std::string(value)}); }

@@ -20,8 +20,8 @@ TEST(Records, ComeBackAsTheyWereWrittenWhateverBytesTheyHold) {
 
 TEST(Records, RefuseWhatIsNotExactlyTheFormat) {
   for (const std::string_view text :
-       {"text", "text 3", "text 3\nab", "text 3\nabc", "text 4\nabc\n", "text -1\n\n", "text 3x\nabc\n", "Text 1\na\n", " 1\na\n",
-        "text  1\na\n", "text 99999999999999999999\na\n", "text 1\na\nrest"}) {
+       {"text", "text 3", "text 3\nab", "text 3\nabc", "text 4\nabc\n", "text -1\n\n", "text 3x\nabc\n", "Text 1\na\n",
+        " 1\na\n", "text  1\na\n", "text 99999999999999999999\na\n", "text 1\na\nrest"}) {
     EXPECT_FALSE(Records::parse(text)) << text;
   }
 }
@@ -34,7 +34,9 @@ TEST(Records, NeverReadPastTheEndWhereverTheTextIsCut) {
   for (std::size_t size = 1; size < whole.size(); ++size) {
     const std::string cut = whole.substr(0, size);
     const auto in = Records::parse(cut);
-    if (in) EXPECT_EQ(in->list().size(), 1U) << "only a cut between two records is whole";
+    if (in) {
+      EXPECT_EQ(in->list().size(), 1U) << "only a cut between two records is whole";
+    }
   }
 }
 

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <systemd/sd-bus.h>
+
+#include "dbus/error.hpp"
+#include "os/async.hpp"
+#include "sandbox/unit.hpp"
+
+namespace coffer::sandbox {
+
+/// What PID 1 says of a unit at one moment.
+struct UnitState {
+  bool loaded = false;
+  std::string active;  ///< ActiveState
+  std::string sub;     ///< SubState
+  UnitEnd end;         ///< meaningful once ended() is true
+
+  /// True when the unit's main process is over and its record is still held.
+  [[nodiscard]] bool ended() const {
+    return loaded && (active == "failed" || (active == "active" && sub == "exited") ||
+                      (active == "inactive" && !end.result.empty() && end.code != 0));
+  }
+  [[nodiscard]] bool running() const { return loaded && !ended() && active != "inactive"; }
+};
+
+/// PID 1, as far as we need it: transient units, their ends, their removal. Every call is asynchronous on the daemon's
+/// one bus connection; signals are hints, the state that PID 1 answers is the truth.
+class Systemd {
+ public:
+  /// The bus must outlive this object. start() subscribes to what PID 1 tells.
+  explicit Systemd(sd_bus* bus);
+  ~Systemd();
+  Systemd(const Systemd&) = delete;
+  Systemd& operator=(const Systemd&) = delete;
+
+  std::expected<void, Error> start();
+
+  /// Starts the unit and waits for its start job: for Type=exec that is when the program runs, so a failure to set the
+  /// sandbox up is an error here. Busy when a unit of that name is loaded.
+  Async<std::expected<void, Error>> startUnit(std::shared_ptr<const Unit> unit);
+
+  /// Waits until the unit has ended; nothing when PID 1 does not know it (any more).
+  Async<std::expected<std::optional<UnitEnd>, Error>> waitForEnd(std::string name);
+
+  Async<std::expected<UnitState, Error>> state(std::string name);
+
+  /// Frees an ended unit, or stops a running one and waits for the stop job.
+  Async<std::expected<void, Error>> remove(std::string name);
+
+  /// Sends the signal to the unit's main process.
+  Async<std::expected<void, Error>> kill(std::string name, int signal);
+
+  /// Names of the loaded units that match the pattern.
+  Async<std::expected<std::vector<std::string>, Error>> list(std::string pattern);
+
+ private:
+  struct Reply;
+  using MessagePtr = std::shared_ptr<sd_bus_message>;
+  struct Answer {
+    MessagePtr message;
+    std::string errorName;
+    std::string errorText;
+  };
+  Async<std::expected<MessagePtr, Error>> call(MessagePtr message);
+  std::expected<MessagePtr, Error> methodCall(const char* path, const char* interface, const char* member) const;
+  Async<std::expected<std::string, Error>> job(MessagePtr call);
+  static int onJobRemoved(sd_bus_message* message, void* data, sd_bus_error* error);
+  static int onUnitChanged(sd_bus_message* message, void* data, sd_bus_error* error);
+  static int onReply(sd_bus_message* message, void* data, sd_bus_error* error);
+  static int onReloading(sd_bus_message* message, void* data, sd_bus_error* error);
+
+  sd_bus* bus_;
+  std::vector<sd_bus_slot*> slots_;
+  std::map<std::string, Completion<std::string>> jobs_;
+  std::multimap<std::string, Completion<Done>> changed_;  ///< by object path of the unit
+};
+
+}  // namespace coffer::sandbox
