@@ -113,7 +113,8 @@ Unit base(const SealedSpec& spec) {
 void families(Unit& unit, Strings list) { unit.set("RestrictAddressFamilies", Filter{true, std::move(list)}); }
 
 std::vector<Bind> hostProgram() {
-  return {{"/usr", "/usr"},
+  // Not recursive: the skeleton, which all of this is mounted on, is itself below /usr.
+  return {{"/usr", "/usr", false, false},
           {"/etc/ssl/certs", "/etc/ssl/certs", true},
           {"/etc/alternatives", "/etc/alternatives", true},
           {"/etc/ld.so.cache", "/etc/ld.so.cache", true},

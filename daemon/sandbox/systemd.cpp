@@ -43,12 +43,12 @@ int appendValue(sd_bus_message* m, const Property& property) {
     }
     int operator()(const std::vector<Bind>& value) const {
       return in("a(ssbt)", [&] {
-        // 16384 is MS_REC: a workspace is a stack of mounts and comes along whole.
+        // 16384 is MS_REC, as PID 1 takes it.
         int r = sd_bus_message_open_container(m, 'a', "(ssbt)");
         for (const auto& bind : value)
           if (r >= 0)
             r = sd_bus_message_append(m, "(ssbt)", bind.source.c_str(), bind.destination.c_str(), bind.optional ? 1 : 0,
-                                      std::uint64_t{16384});
+                                      bind.recursive ? std::uint64_t{16384} : std::uint64_t{0});
         return r < 0 ? r : sd_bus_message_close_container(m);
       });
     }

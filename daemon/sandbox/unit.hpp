@@ -16,6 +16,7 @@ struct Bind {
   std::string source;
   std::string destination;
   bool optional = false;  ///< a source that is not there is left out
+  bool recursive = true;  ///< mounts below the source come along
 
   bool operator==(const Bind&) const = default;
 };

@@ -1,4 +1,5 @@
-// Starts one command in exactly the unit that an agent gets, and tells how it ended: what the probes of the sandbox's tests run in.
+// Starts one command in exactly the unit that an agent gets, and tells how it ended: what the probes of the sandbox's
+// tests run in.
 //   run-sandbox NAME USER UID IN OUT WORKSPACE HOME NETNS OUTPUT
 // IN holds the file `command` of coffer-init. Prints the unit's end as PID 1 recorded it.
 
@@ -21,7 +22,8 @@ Detached run(Systemd& systemd, std::shared_ptr<const Unit> unit, sd_event* event
   if (!started) {
     std::cout << "not started: " << started.error().message << std::endl;
     const auto state = co_await systemd.state(unit->name);
-    if (state && state->loaded) std::cout << "result " << state->end.result << " status " << state->end.status << std::endl;
+    if (state && state->loaded)
+      std::cout << "result " << state->end.result << " status " << state->end.status << std::endl;
     co_await systemd.remove(unit->name);
     sd_event_exit(event, 1);
     co_return;
