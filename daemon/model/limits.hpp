@@ -22,4 +22,26 @@ inline constexpr std::size_t kDiffBytes = 8 * 1024 * 1024;
 /// Bytes of a log or transcript that is shown. A longer one is cut at the front and says so.
 inline constexpr std::size_t kLogShownBytes = 8 * 1024 * 1024;
 
+/// Fix rounds of a task when nobody says otherwise. When they are used up the task goes to the person.
+inline constexpr std::uint64_t kRounds = 3;
+
+/// Fix rounds a person may ask for. More is refused with Limit.
+inline constexpr std::uint64_t kRoundsMost = 20;
+
+/// Passing troubles of a provider in a row before a task waits for a person instead of a clock.
+inline constexpr std::uint64_t kTroubles = 4;
+
+/// Times in a row that a step is run again because the system manager forgot it (reboot, crash) before the task waits
+/// for a person.
+inline constexpr std::uint64_t kInterruptions = 5;
+
+/// Bytes of a task's title; whoever makes the task controls it. A longer one is cut.
+inline constexpr std::size_t kTitleBytes = 200;
+
+/// Bytes of a sentence about a failure that is kept in an event. A longer one is cut.
+inline constexpr std::size_t kWordsBytes = 2000;
+
+/// Characters of a plan's summary. A plan with a longer one is sent back to the planner.
+inline constexpr std::size_t kSummaryCharacters = 72;
+
 }  // namespace coffer::limits

@@ -87,6 +87,8 @@ struct Task {
   std::int64_t changedPaths = 0;  ///< that the candidate changes
   GateResult gate;
   ReviewResult review;
+  std::string reviewText;     ///< digest of the last review that could be read, whatever came after it
+  std::string answer;         ///< digest of what the writer last said to findings or to the person, or empty
   std::uint64_t reviews = 0;  ///< reviews begun in the whole life; numbers fresh reviewers
   bool reviewKept = false;    ///< the target moved after the review: the gate runs again, the review stays
 
@@ -108,8 +110,10 @@ struct Task {
 
   std::optional<Step> step;  ///< the open one
   std::optional<Step> last;  ///< the one closed last: what a retry does again
-  std::string
-      stopping;  ///< a turn that was cut off by a decision and whose end was not told yet: its usage still counts
+  /// A turn that was cut off by a decision and whose end was not told yet: its usage still counts.
+  std::optional<Step> stopping;
+  TurnKind cause =
+      TurnKind::Write;  ///< of the writer's last turn that was neither a self-review nor a no-change repair
   bool noChangeTold = false;
   bool repaired = false;  ///< the one repair turn of this plan or review was used
 
