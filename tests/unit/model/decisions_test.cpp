@@ -1,0 +1,354 @@
+#include "model/limits.hpp"
+#include "model/work_digest.hpp"
+#include "play.hpp"
+
+namespace coffer::model {
+namespace {
+
+TEST(Accepting, APlanIsAcceptedOnlyByTheDigestThatWasShown) {
+  Play play;
+  play.toPlanReady();
+  play.refuse(PlanAccepted{sha256("another")}, ErrorCode::Stale);
+  play.reply();
+  play.refuse(PlanAccepted{sha256("plan")}, ErrorCode::WrongState);
+  play.plan("second plan");
+  play.refuse(PlanAccepted{sha256("plan")}, ErrorCode::Stale);
+  play.tell(PlanAccepted{sha256("second plan")});
+  EXPECT_EQ(play.where(), "writing/B write");
+}
+
+TEST(Accepting, TwiceWithTheSameDigestGivesTheFirstResultAgain) {
+  Play play;
+  play.toWriting();
+  const auto again = play.tell(PlanAccepted{play.task.planAccepted});
+  EXPECT_TRUE(again.already);
+  EXPECT_TRUE(again.events.empty());
+  EXPECT_FALSE(again.step);
+  play.refuse(PlanAccepted{sha256("another")}, ErrorCode::Stale);
+
+  play.write("t1");
+  play.gate(true);
+  play.review(0);
+  play.diff();
+  const std::string digest = play.task.workDigest;
+  EXPECT_EQ(play.tell(WorkAccepted{.digest = digest}).answer, "ct1");
+  EXPECT_TRUE(play.tell(WorkAccepted{.digest = digest}).already);
+  play.land();
+  play.cleanUp();
+  const auto last = play.tell(WorkAccepted{.digest = digest});
+  EXPECT_TRUE(last.already);
+  EXPECT_EQ(last.answer, "ct1");
+  play.refuse(WorkAccepted{.digest = sha256("another")}, ErrorCode::Stale);
+}
+
+TEST(Accepting, WorkIsAcceptedOnlyByTheDigestThatWasShown) {
+  Play play;
+  play.toReady();
+  const std::string first = play.task.workDigest;
+  play.refuse(WorkAccepted{.digest = sha256("another")}, ErrorCode::Stale);
+  play.reply();
+  play.refuse(WorkAccepted{.digest = first}, ErrorCode::WrongState);
+  play.write("t2");
+  play.gate(true);
+  play.review(0);
+  play.diff();
+  EXPECT_NE(play.task.workDigest, first);
+  play.refuse(WorkAccepted{.digest = first}, ErrorCode::Stale);
+}
+
+TEST(Accepting, AMovedBranchNeedsTheWordAgain) {
+  Play play;
+  play.toReady();
+  const std::string first = play.task.workDigest;
+  play.acceptWork();
+  play.tell(CandidateMoved{play.step(), "b1", "c9", "t9"});
+  play.gate(true);
+  play.diff();
+  EXPECT_EQ(play.where(), "ready/none");
+  play.refuse(WorkAccepted{.digest = first}, ErrorCode::Stale);
+  EXPECT_EQ(play.task.round, 0U);
+  EXPECT_EQ(play.task.review.digest, sha256("review"));
+}
+
+TEST(Accepting, WhatLandedIsWhatWasAccepted) {
+  Play play;
+  play.toReady();
+  play.acceptWork();
+  play.refuse(coffer::model::Landed{.step = play.step(), .commit = "other"}, ErrorCode::Internal);
+}
+
+TEST(Accepting, PolicyNeverAcceptsOverAReviewerThatObjects) {
+  Play play("review", {.landing = Decides::Auto}, 0);
+  play.toReview();
+  play.review(1);
+  play.diff();
+  EXPECT_EQ(play.where(), "ready/none");
+  EXPECT_EQ(play.task.problem.code, "blocking-findings");
+
+  Play other("review", {.landing = Decides::Auto});
+  other.toReview();
+  other.unreadable();
+  other.unreadable();
+  other.diff();
+  EXPECT_EQ(other.where(), "ready/none");
+  EXPECT_EQ(other.task.problem.code, "review-unreadable");
+}
+
+TEST(Rounds, GateAndReviewDrawOnOneBudget) {
+  Play play;
+  play.toGate();
+  play.gate(false);
+  play.write("t2");
+  play.gate(true);
+  play.review(1);
+  play.write("t3");
+  play.gate(false);
+  EXPECT_EQ(play.task.round, 3U);
+  play.write("t4");
+  play.gate(true);
+  play.review(1);
+  play.diff();
+  EXPECT_EQ(play.where(), "ready/none");
+  EXPECT_EQ(play.task.problem.code, "blocking-findings");
+  play.reply();
+  EXPECT_EQ(play.task.round, 0U);
+}
+
+TEST(Rounds, StepNamesAreNeverUsedTwiceThoughTheBudgetStartsAgain) {
+  Play play;
+  play.toGate();
+  play.gate(false);
+  play.write("t2");
+  play.gate(true);
+  play.review(0);
+  play.diff();
+  play.reply();
+  play.write("t3");
+  play.gate(false, true);
+  play.tell(Retried{});
+  std::map<std::string, int> names;
+  for (const auto& event : play.events)
+    if (event.type == "step-opened") {
+      EXPECT_EQ(++names[event.text("step")], 1) << event.text("step");
+    }
+  EXPECT_TRUE(names.contains("coffer-17-0-writer-1"));
+  EXPECT_TRUE(names.contains("coffer-17-1-writer-1"));
+  EXPECT_TRUE(names.contains("coffer-17-2-gate-2"));
+}
+
+TEST(Rounds, AWriterThatDisagreesWithAFindingIsJudgedByAReviewerWithoutAnotherBuild) {
+  Play play;
+  play.toReview();
+  play.review(1);
+  play.tell(TurnEnded{.step = play.step(), .answer = sha256("it is right as it is")});
+  play.import("t1");
+  EXPECT_EQ(play.where(), "reviewing/C2 review");
+  EXPECT_EQ(play.task.step->inputs.at("answer"), sha256("it is right as it is"));
+  EXPECT_EQ(play.task.step->candidate, "ct1");
+}
+
+TEST(World, AFactToldTwiceCountsOnce) {
+  Play play;
+  play.toWriting();
+  const TurnEnded end{.step = play.step(), .run = 9, .usage = {.input = 100}};
+  play.tell(end);
+  const auto usage = play.task.usage;
+  play.refuse(end, ErrorCode::Stale);
+  EXPECT_EQ(play.task.usage, usage);
+}
+
+TEST(World, AnInterruptedTurnIsToldAndItsNextAttemptCountsOnce) {
+  Play play;
+  play.toWriting();
+  const std::string first = play.step();
+  play.tell(TurnEnded{.step = first, .outcome = TurnOutcome::Interrupted});
+  EXPECT_EQ(first, "coffer-17-0-writer-1");
+  EXPECT_EQ(play.step(), "coffer-17-0-writer-2");
+  EXPECT_EQ(play.task.round, 0U);
+  EXPECT_EQ(play.task.step->inputs.at("plan"), sha256("plan"));
+}
+
+TEST(World, AStepThatIsInterruptedAgainAndAgainWaitsForAPerson) {
+  Play play;
+  play.toGate();
+  for (std::uint64_t i = 0; i < limits::kInterruptions; ++i)
+    play.tell(StepInterrupted{play.step()});
+  EXPECT_EQ(play.where(), "verifying/gate");
+  play.tell(StepInterrupted{play.step()});
+  EXPECT_EQ(play.where(), "verifying/blocked:interrupted/none");
+}
+
+TEST(World, PassingTroublesInARowEndWithThePerson) {
+  Play play;
+  play.toWriting();
+  for (std::uint64_t i = 1; i < limits::kTroubles; ++i) {
+    play.turn(TurnOutcome::Unreachable, 7);
+    EXPECT_EQ(play.task.parked.reason, Parked::Retry);
+    EXPECT_EQ(play.task.parked.until, 7U);
+    play.tell(Retried{});
+  }
+  play.turn(TurnOutcome::Unreachable, 7);
+  EXPECT_EQ(play.where(), "writing/blocked:provider-unreachable/none");
+}
+
+TEST(World, ACutOffTurnStillCountsWhatItUsed) {
+  Play play;
+  play.toWriting();
+  const std::string cut = play.step();
+  const auto before = play.task.usage.input;
+  play.tell(Cancelled{});
+  play.cleanUp();
+  play.tell(TurnEnded{.step = cut, .usage = {.input = 100}});
+  EXPECT_EQ(play.task.usage.input, before + 100);
+  EXPECT_EQ(play.where(), "cancelled/none");
+  play.refuse(TurnEnded{.step = cut, .usage = {.input = 100}}, ErrorCode::Stale);
+}
+
+TEST(Person, ImpossibleDecisionsAreRefusedWithASentence) {
+  Play play;
+  play.refuse(PlanAccepted{sha256("plan")}, ErrorCode::WrongState);
+  play.refuse(WorkAccepted{.digest = sha256("x")}, ErrorCode::WrongState);
+  play.refuse(Replied{sha256("x")}, ErrorCode::WrongState);
+  play.refuse(Retried{}, ErrorCode::WrongState);
+  play.refuse(Resumed{}, ErrorCode::WrongState);
+  play.refuse(Deleted{}, ErrorCode::WrongState);
+  play.refuse(Created{}, ErrorCode::WrongState);
+  play.toReady();
+  play.refuse(Replied{}, ErrorCode::InvalidArgument);
+  play.acceptWork();
+  play.refuse(Cancelled{}, ErrorCode::Busy);
+  play.refuse(Replied{sha256("x")}, ErrorCode::WrongState);
+  play.refuse(SnapshotTaken{.step = play.step()}, ErrorCode::WrongState);
+  play.land();
+  play.refuse(Cancelled{}, ErrorCode::WrongState);
+  play.cleanUp();
+  play.refuse(Replied{sha256("x")}, ErrorCode::WrongState);
+}
+
+TEST(Person, ATaskNeedsWhatItIsMadeOf) {
+  const auto made = [](Created fact) { return decide(Task{}, fact, 1); };
+  const Created good{.id = 1, .prompt = sha256("p"), .flow = *builtInFlow("single")};
+  EXPECT_TRUE(made(good));
+  Created bad = good;
+  bad.id = 0;
+  EXPECT_EQ(made(bad).error().code, ErrorCode::InvalidArgument);
+  bad = good;
+  bad.flow = {};
+  EXPECT_EQ(made(bad).error().code, ErrorCode::InvalidArgument);
+  bad = good;
+  bad.rounds = limits::kRoundsMost + 1;
+  EXPECT_EQ(made(bad).error().code, ErrorCode::Limit);
+  EXPECT_EQ(decide(Task{}, Cancelled{}, 1).error().code, ErrorCode::WrongState);
+}
+
+TEST(Person, ALongTitleIsCutBetweenCharacters) {
+  Created fact{.id = 1, .prompt = sha256("p"), .flow = *builtInFlow("single")};
+  for (int i = 0; i < 150; ++i)
+    fact.title += "ä";
+  fact.title.insert(0, "x");
+  const auto task = after(Task{}, *decide(Task{}, fact, 1));
+  EXPECT_EQ(task.title.size(), limits::kTitleBytes - 1);
+}
+
+TEST(Inputs, AWriterGetsWhatTheTurnIsAbout) {
+  Play play;
+  play.toGate();
+  play.gate(false);
+  EXPECT_EQ(play.task.step->inputs.at("feedback"), sha256("feedback"));
+  EXPECT_EQ(play.task.step->inputs.at("plan"), sha256("plan"));
+  EXPECT_EQ(play.task.step->inputs.at("prompt"), sha256("prompt"));
+  play.write("t2");
+  play.gate(true);
+  play.review(1);
+  EXPECT_EQ(play.task.step->inputs.at("review"), sha256("review"));
+  EXPECT_FALSE(play.task.step->inputs.contains("feedback"));
+  play.ask();
+  play.reply();
+  EXPECT_EQ(play.task.step->inputs.at("comment"), sha256("reply"));
+  EXPECT_EQ(play.task.step->inputs.at("question"), sha256("question"));
+}
+
+TEST(Inputs, ARepliedPlannerSeesThePlanThatWasNotGoodEnough) {
+  Play play;
+  play.toPlanReady();
+  play.reply();
+  EXPECT_EQ(play.task.step->inputs.at("plan"), sha256("plan"));
+  EXPECT_TRUE(play.task.plan.empty());
+}
+
+TEST(Actions, TellWhatTheStateAllows) {
+  using Names = std::vector<std::string>;
+  Play play;
+  EXPECT_EQ(actions(play.task), (Names{"pause", "cancel"}));
+  play.toPlanReady();
+  EXPECT_EQ(actions(play.task), (Names{"accept-plan", "reply", "cancel"}));
+  EXPECT_EQ(pending(play.task)[0].second, sha256("plan"));
+  EXPECT_TRUE(needsPerson(play.task));
+  EXPECT_EQ(waiting(play.task).code, "plan");
+  play.acceptPlan();
+  EXPECT_FALSE(needsPerson(play.task));
+  EXPECT_EQ(waiting(play.task).code, "");
+  play.turn(TurnOutcome::RateLimited, 5);
+  EXPECT_EQ(actions(play.task), (Names{"reply", "retry", "cancel"}));
+  EXPECT_FALSE(needsPerson(play.task));
+  EXPECT_EQ(waiting(play.task).until, 5U);
+  play.tell(Retried{});
+  play.ask();
+  EXPECT_EQ(actions(play.task), (Names{"reply", "cancel"}));
+  EXPECT_EQ(pending(play.task)[0].first, "question");
+  play.tell(Cancelled{});
+  EXPECT_EQ(actions(play.task), Names{});
+  play.cleanUp();
+  EXPECT_EQ(actions(play.task), Names{"delete"});
+}
+
+TEST(WorkDigest, EveryPartOfTheTupleCounts) {
+  Task task;
+  task.base = "b", task.candidate = "c", task.tree = "t", task.gate.run = 1, task.review.digest = "r";
+  const std::string digest = workDigest(task);
+  EXPECT_TRUE(isDigest(digest));
+  const auto changed = [&](auto change) {
+    Task other = task;
+    change(other);
+    EXPECT_NE(workDigest(other), digest);
+  };
+  changed([](Task& it) { it.base = "x"; });
+  changed([](Task& it) { it.candidate = "x"; });
+  changed([](Task& it) { it.tree = "x"; });
+  changed([](Task& it) { it.gate.run = 2; });
+  changed([](Task& it) { it.review.digest = "x"; });
+  changed([](Task& it) { it.policy.landing = Decides::Auto; });
+  changed([](Task& it) { it.diff = "x"; });
+  changed([](Task& it) { it.base = "bc", it.candidate = ""; });
+}
+
+TEST(Digest, IsTheOneEverybodyElseComputes) {
+  EXPECT_EQ(sha256(""), "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256("abc"), "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_TRUE(isDigest(sha256("abc")));
+  EXPECT_FALSE(isDigest("sha256:xyz"));
+  EXPECT_FALSE(isDigest(sha256("abc") + "0"));
+}
+
+TEST(Spelling, EveryWordComesBackAsItsValue) {
+  for (const auto& [value, word] : Spelling<State>::words)
+    EXPECT_EQ(parse<State>(word), value);
+  for (const auto& [value, word] : Spelling<Parked>::words)
+    EXPECT_EQ(parse<Parked>(word), value);
+  for (const auto& [value, word] : Spelling<TurnKind>::words)
+    EXPECT_EQ(parse<TurnKind>(word), value);
+  EXPECT_EQ(spell(State::PlanReady), "plan-ready");
+  EXPECT_FALSE(parse<State>("none"));
+}
+
+TEST(Events, OfAnUnknownTypeAreKeptWithoutEffect) {
+  Play play;
+  Task before = play.task;
+  apply(play.task, {.sequence = 99, .at = 5, .type = "from-the-future", .payload = {{"x", 1}}});
+  before.sequence = 99;
+  before.changed = 5;
+  EXPECT_EQ(play.task, before);
+}
+
+}  // namespace
+}  // namespace coffer::model
