@@ -1,0 +1,79 @@
+#include "agents/turn_brief.hpp"
+
+#include <array>
+#include <ctime>
+
+#include "model/spelling.hpp"
+
+namespace coffer::agents {
+namespace {
+
+/// A TOML basic string. Written here and not by a library because it is the one thing of TOML we write.
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      constexpr std::string_view digits = "0123456789abcdef";
+      result += "\\u00";
+      result += digits[byte >> 4];
+      result += digits[byte & 15];
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+/// RFC 3339 in UTC.
+std::string timeText(std::uint64_t micros) {
+  const auto seconds = static_cast<std::time_t>(micros / 1'000'000);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  const auto size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text.data(), size};
+}
+
+}  // namespace
+
+std::string turnToml(const TurnBrief& brief) {
+  std::string text;
+  const auto line = [&](std::string_view key, const std::string& value) {
+    text += key;
+    text += " = ";
+    text += value;
+    text += '\n';
+  };
+  line("task", std::to_string(brief.task));
+  line("title", quoted(brief.title));
+  line("role", quoted(model::spell(brief.role)));
+  line("turn", quoted(model::spell(brief.kind)));
+  line("round", std::to_string(brief.round));
+  line("base", quoted(brief.base));
+  line("branch", quoted(brief.branch));
+  if (brief.deadline != 0) line("deadline", timeText(brief.deadline));
+  std::string commands;
+  for (const auto& command : brief.commands)
+    commands += (commands.empty() ? "" : ", ") + quoted(command);
+  line("commands", "[" + commands + "]");
+  return text;
+}
+
+std::vector<std::pair<std::string, std::string>> turnFiles(const TurnBrief& brief) {
+  std::vector<std::pair<std::string, std::string>> files;
+  files.emplace_back("turn.toml", turnToml(brief));
+  const auto add = [&](std::string_view name, const std::string& content) {
+    if (!content.empty()) files.emplace_back(name, content);
+  };
+  add("plan.md", brief.plan);
+  add("comments.md", brief.comments);
+  add("feedback.md", brief.feedback);
+  add("review.json", brief.review);
+  return files;
+}
+
+}  // namespace coffer::agents

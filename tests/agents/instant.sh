@@ -1,0 +1,140 @@
+#!/bin/sh
+# The instant agent: plays every role in a few milliseconds, without a model. Installed as /opt/agents/bin/cofferdam-instant.
+#
+# Words in the person's request switch it. The planner hands them on in the plan's line `Words:`.
+#   ask, ask-write        the planner, the writer asks a question in its first turn
+#   bad-plan, bad-review  the first draft, the first review cannot be used; the repair can
+#   fail-build            the writer's first commits hold a file BROKEN, its first fix takes it away; a gate for tests is
+#   fail-build-always     `test ! -e BROKEN`
+#   block-once            the reviewer blocks until the writer has answered a review; block-always: every time; warn: not blocking
+#   nothing, nothing-once the writer changes nothing (in its first turn)
+#   uncommitted           the writer changes a file and does not commit
+#   hang, spin, crash     the writer sleeps for ever, loops for ever, dies by a signal; hang-plan, hang-review: the others sleep
+#   sleep-N               the writer takes N more seconds (1 to 9)
+#   garbage               lines on standard output that are no JSON, or too deep, or too long
+#   big-output            more output than any limit; error-429, error-401, error-529, error-context: ends like a refused request
+#   eat-memory, fork      more memory, more tasks than any limit
+#   dial, resolve         tries to reach an address, a name
+#   big-plan              a plan over 256 KiB; link-plan, fifo-plan: one that is not a regular file
+set -u
+[ "${1-}" = --version ] && { echo "instant 1"; exit 0; }
+
+task_folder=${INSTANT_TASK:-/task} src=${INSTANT_SRC:-/src}  # the variables are for trying it by hand
+in=$task_folder/in out=$task_folder/out
+field() { sed -n "s/^$1 = \"\{0,1\}\([^\"]*\)\"\{0,1\}\$/\1/p" "$in/turn.toml"; }
+role=$(field role) turn=$(field turn) round=$(field round) task=$(field task)
+
+if [ "$role" = planner ]; then
+  # The request stands between two lines of dashes; in a reply what the person said is the first such text.
+  request=$(sed -n '/^-----$/,/^-----$/p' "$in/request.md" | grep -v '^-----$')
+  words=$(printf %s "$request" | tr '\n' ' ')
+else
+  words=$(sed -n 's/^Words: //p' "$in/plan.md")
+fi
+has() { case " $words " in *" $1 "*) return 0 ;; esac; return 1; }
+
+home=$HOME/.instant
+mkdir -p "$home"
+if [ -n "${1-}" ]; then
+  session=$1
+  [ "$(cat "$home/session" 2>/dev/null)" = "$session" ] || {
+    echo '{"type":"error","message":"this home does not know the session"}'
+    exit 3
+  }
+else
+  session=instant-$(date +%s%N)
+  echo "$session" >"$home/session"
+fi
+echo "$role $turn $round" >>"$home/turns"
+echo "{\"type\":\"start\",\"session\":\"$session\"}"
+
+finish() {
+  echo "{\"type\":\"end\",\"text\":\"$1\",\"usage\":{\"input\":1000,\"cached\":100,\"output\":10}}"
+  exit 0
+}
+question() { printf '%s\n' "$1" >"$out/question.md"; finish "I asked"; }
+fail() { echo "{\"type\":\"error\",\"status\":$1,\"message\":\"$2\"}"; exit 1; }
+slow() { has "$1" && exec sleep infinity; return 0; }
+commit() {
+  git -C "$src" add -A && git -C "$src" commit -q -m "$1" || fail 0 "git could not commit"
+  echo "{\"type\":\"did\",\"command\":\"git commit\",\"output\":\"$1\"}"
+}
+
+for status in 429 401 529; do
+  [ "$role" = writer ] && has "error-$status" && fail "$status" "the provider answered $status"
+done
+[ "$role" = writer ] && has error-context && fail 400 "the context length is exceeded"
+if has garbage; then
+  printf 'plain text\n\000\377\376 bytes\n{"type":\n{"type":"end"\n[]\n"text"\n{"type":{"type":[1,2,{"usage":"end"}]}}\n'
+  head -c 100000 /dev/zero | tr '\0' '['; echo
+  head -c 3000000 /dev/zero | tr '\0' 'x'; echo
+fi
+
+case $role in
+planner)
+  slow hang-plan
+  if [ "$turn" = plan ] && has ask; then question "Which of the two?"; fi
+  if [ "$turn" = plan ] && has bad-plan; then printf 'no header\n' >"$out/plan.md"; finish "a bad plan"; fi
+  has big-plan && { head -c 300000 /dev/zero | tr '\0' 'p' >"$out/plan.md"; finish "a big plan"; }
+  has link-plan && { ln -s /etc/passwd "$out/plan.md"; finish "a link"; }
+  has fifo-plan && { mkfifo "$out/plan.md"; finish "a pipe"; }
+  cat >"$out/plan.md" <<PLAN
++++
+kind = "other"
+summary = "Note task $task in instant.txt"
++++
+
+## Goal
+
+Words: $words
+
+## Acceptance criteria
+
+- [ ] \`instant.txt\` has a line for each of the writer's turns.
+PLAN
+  finish "the plan is written"
+  ;;
+writer)
+  slow hang
+  has spin && while :; do :; done
+  has crash && kill -SEGV $$
+  has big-output && { yes "more output than any limit" ; exit 1; }
+  has eat-memory && tail /dev/zero
+  has fork && { n=0; while :; do sleep 60 & n=$((n + 1)); done; }
+  has dial && { out_of=$(git ls-remote https://198.51.100.7/x 2>&1); echo "{\"type\":\"did\",\"command\":\"dial\"}"; }
+  has resolve && getent hosts example.org
+  for n in 1 2 3 4 5 6 7 8 9; do has "sleep-$n" && sleep "$n"; done
+  if [ "$turn" = write ] && has ask-write; then question "How should this be done?"; fi
+  has nothing && finish "I did nothing"
+  [ "$turn" = write ] && has nothing-once && finish "I did nothing yet"
+  [ "$turn" = self-review ] && finish "I read my work"
+  echo "turn $turn in round $round" >>"$src/instant.txt"
+  has uncommitted && finish "I forgot to commit"
+  if has fail-build-always; then
+    echo broken >>"$src/BROKEN"
+  elif has fail-build; then
+    case $turn in
+    write) echo broken >"$src/BROKEN" ;;
+    fix-gate) rm -f "$src/BROKEN" ;;
+    esac
+  fi
+  [ "$turn" = fix-review ] && echo "All said" >"$out/answer.md"
+  printf -- '- [x] `instant.txt` has a line for each turn\n' >"$out/criteria.md"
+  printf 'instant.txt: seen missing, then seen\n' >"$out/red.md"
+  commit "Note the turn $turn of round $round"
+  finish "committed"
+  ;;
+reviewer)
+  slow hang-review
+  if [ "$turn" = review ] && has bad-review; then printf '{"findings": "none"' >"$out/review.json"; finish "a bad review"; fi
+  severity=
+  has warn && severity=warning
+  has block-always && severity=error
+  has block-once && ! grep -q 'turn fix-review' "$src/instant.txt" && severity=error
+  findings=
+  [ -n "$severity" ] && findings="{\"severity\": \"$severity\", \"path\": \"instant.txt\", \"line\": 1, \"title\": \"The line says too little\", \"text\": \"Say more.\"}"
+  printf '{"checked": ["instant.txt has a line for each turn"], "findings": [%s]}\n' "$findings" >"$out/review.json"
+  finish "reviewed"
+  ;;
+esac
+fail 0 "turn.toml names no role"
