@@ -7,6 +7,14 @@ build=${COFFERDAM_BUILD:-$cache/build/$(printf %s "$source_tree" | sha256sum | c
 say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
+# A command that the host may lack, from the package that has it.
+need() { # COMMAND PACKAGE
+  command -v "$1" >/dev/null && return
+  say "installing $2"
+  { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$2"; } >/dev/null 2>&1 ||
+    fail "this needs $1 of Debian's package $2, which cannot be installed"
+}
+
 # A name for this tree's own machine, so that two trees on one host never share one.
 treeName() { printf '%s-%s' "$1" "$(printf %s "$source_tree" | sha256sum | cut -c1-8)"; }
 
