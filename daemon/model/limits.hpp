@@ -81,4 +81,53 @@ inline constexpr std::size_t kFindingTextBytes = 16 * 1024;
 /// Bytes of a path in a finding. A longer one is refused.
 inline constexpr std::size_t kPathBytes = 4096;
 
+/// Seconds a repository worker may run (an owner's whole history is the longest). At the limit it ends, and the step fails.
+inline constexpr unsigned kRepositorySeconds = 1800;
+
+/// Bytes of a pack that holds an owner's base snapshot. A larger one is refused with TooLarge.
+inline constexpr std::uint64_t kSnapshotPackBytes = 16ULL << 30;
+
+/// Objects in a pack that holds an owner's base snapshot. More is refused with TooLarge.
+inline constexpr std::uint64_t kSnapshotObjects = 20'000'000;
+
+/// Bytes of a pack that holds what an agent committed. A larger one is refused with TooLarge.
+inline constexpr std::uint64_t kWorkPackBytes = 2ULL << 30;
+
+/// Objects in a pack that holds what an agent committed. More is refused with TooLarge.
+inline constexpr std::uint64_t kWorkObjects = 1'000'000;
+
+/// Bytes of HEAD, a ref or an exclude file of a repository. A larger one counts as broken.
+inline constexpr std::size_t kRefBytes = 64 * 1024;
+
+/// Bytes of a repository's packed-refs. A larger file is refused with TooLarge.
+inline constexpr std::size_t kPackedRefsBytes = 64 * 1024 * 1024;
+
+/// Bytes of the index of an owner's checkout. A larger one: which paths are dirty is not told, and nothing lands there.
+inline constexpr std::size_t kIndexBytes = 256 * 1024 * 1024;
+
+/// Files looked at in the object database of a clone (loose objects and packs). More is refused with Limit.
+inline constexpr std::size_t kObjectFiles = 2'000'000;
+
+/// Bytes of one tree object. A larger one is refused with TooLarge.
+inline constexpr std::size_t kTreeBytes = 64 * 1024 * 1024;
+
+/// Bytes of one .gitattributes that is searched for filters. What lies behind is not searched.
+inline constexpr std::size_t kAttributesBytes = 1024 * 1024;
+
+/// Bytes of a list of paths that git prints for us (names of a whole tree). A longer one is refused with TooLarge.
+inline constexpr std::size_t kPathListBytes = 512 * 1024 * 1024;
+
+/// Paths named in a report (dirty, changed, colliding). The count is right, the rest is not named.
+inline constexpr std::size_t kPathsShown = 2000;
+
+/// Bytes of all paths named in a report.
+inline constexpr std::size_t kPathBytesShown = 1024 * 1024;
+
+/// Commit subjects named in a report, and bytes of each.
+inline constexpr std::size_t kSubjectsShown = 50;
+inline constexpr std::size_t kSubjectBytes = 200;
+
+/// Paths one landing may change. More is refused with Limit.
+inline constexpr std::size_t kLandedPaths = 200'000;
+
 }  // namespace coffer::limits

@@ -1,0 +1,122 @@
+#include "workers/repository/candidate.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "workers/repository/stores.hpp"
+#include "workers/repository/verbs.hpp"
+
+namespace coffer::repository {
+namespace {
+
+using workers::fault;
+using workers::refuse;
+
+bool isNamePart(std::string_view text) {
+  return !text.empty() && text.size() <= 1024 && !text.starts_with(' ') && !text.ends_with(' ') &&
+         std::ranges::none_of(
+             text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '<' || c == '>' || c == 0x7f; });
+}
+
+/// "SECONDS +HHMM"
+bool isTime(std::string_view text) {
+  const auto space = text.find(' ');
+  if (space == 0 || space > 12 || text.size() != space + 6) return false;
+  const auto digits = [](std::string_view part) {
+    return std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
+  };
+  return digits(text.substr(0, space)) && (text[space + 1] == '+' || text[space + 1] == '-') &&
+         digits(text.substr(space + 2));
+}
+
+bool syncPath(const std::string& path, int flags) {
+  const Fd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW));
+  return fd && ::fsync(fd.get()) == 0;
+}
+
+}  // namespace
+
+std::expected<std::string, Error> makeStore(const workers::Job& job) {
+  const std::string objects = job.out + "/objects";
+  if (::mkdir(objects.c_str(), 0700) != 0 || ::mkdir((objects + "/pack").c_str(), 0700) != 0 ||
+      ::mkdir((objects + "/info").c_str(), 0700) != 0)
+    return fault("cannot make the store");
+  return objects;
+}
+
+std::expected<void, Error> addStore(const workers::Job& job, Records& report) {
+  const std::string directory = job.out + "/objects/pack";
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
+    names.push_back(entry.path().filename());
+  if (error) return fault("cannot list the store");
+  std::ranges::sort(names);
+  for (const auto& name : names) {
+    if (!name.ends_with(".pack") && !name.ends_with(".idx")) {
+      std::filesystem::remove(directory + "/" + name, error);
+      continue;
+    }
+    if (!syncPath(directory + "/" + name, O_RDONLY)) return fault("cannot sync the store");
+    report.add("store", name);
+  }
+  if (!syncPath(directory, O_RDONLY | O_DIRECTORY)) return fault("cannot sync the store");
+  return {};
+}
+
+std::expected<std::string, Error> writeCandidate(Git& git, const workers::Job& job, const std::string& tree,
+                                                 const std::string& base) {
+  const auto name = job.request.get("author-name");
+  const auto email = job.request.get("author-email");
+  const auto time = job.request.get("author-time");
+  std::string message(job.request.get("message"));
+  if (!isNamePart(name) || !isNamePart(email) || !isTime(time))
+    return refuse(ErrorCode::InvalidArgument,
+                  "Your Git identity cannot stand in a commit. Set user.name and user.email (no < > or line breaks).");
+  while (!message.empty() && (message.back() == '\n' || message.back() == ' '))
+    message.pop_back();
+  if (message.empty() || message.contains('\0') || message.size() > limits::kTextBytes)
+    return refuse(ErrorCode::InvalidArgument, "The commit message is empty, too long or holds a zero byte.");
+  std::string person;
+  person.append(name).append(" <").append(email).append("> ").append(time);
+  const std::string text =
+      "tree " + tree + "\nparent " + base + "\nauthor " + person + "\ncommitter " + person + "\n\n" + message + "\n";
+
+  const auto written = git.output({"hash-object", "-t", "commit", "-w", "--stdin"}, text);
+  if (!written) return std::unexpected(written.error());
+  const std::string id = written->substr(0, 40);
+  const auto packed = git.output({"pack-objects", "-q", job.out + "/objects/pack/pack"}, id + "\n");
+  if (!packed) return std::unexpected(packed.error());
+  std::error_code ignored;
+  std::filesystem::remove_all(job.out + "/objects/" + id.substr(0, 2), ignored);
+  return id;
+}
+
+workers::Outcome makeCandidate(const workers::Job& job) {
+  const auto commit = commitIn(job, "commit");
+  const auto base = commitIn(job, "base");
+  if (!commit) return std::unexpected(commit.error());
+  if (!base) return std::unexpected(base.error());
+  const auto objects = makeStore(job);
+  if (!objects) return std::unexpected(objects.error());
+  auto git = Git::create();
+  if (!git) return std::unexpected(git.error());
+  git->setObjects(*objects, stores(job));
+  const auto tree = treeOf(*git, *commit);
+  if (!tree) return std::unexpected(tree.error());
+  const auto base_tree = treeOf(*git, *base);
+  if (!base_tree) return refuse(ErrorCode::BaseGone, "The base commit is not in the project's store.");
+  const auto candidate = writeCandidate(*git, job, *tree, *base);
+  if (!candidate) return std::unexpected(candidate.error());
+  const auto changed = changes(*git, *base, *commit, false);
+  if (!changed) return std::unexpected(changed.error());
+  Records report;
+  report.add("candidate", *candidate);
+  report.add("tree", *tree);
+  report.add("changed", changed->size());
+  if (*tree == *base_tree) report.add("nothing", 1);
+  if (const auto added = addStore(job, report); !added) return std::unexpected(added.error());
+  return report;
+}
+
+}  // namespace coffer::repository

@@ -1,0 +1,124 @@
+#include "workers/repository/stores.hpp"
+#include "workers/repository/verbs.hpp"
+
+namespace coffer::repository {
+namespace {
+
+using workers::fault;
+
+struct Lines {
+  std::uint64_t inserted = 0;
+  std::uint64_t deleted = 0;
+};
+
+/// Sums of `--numstat -z`; a binary file counts no lines.
+Lines countLines(std::string_view text) {
+  Lines lines;
+  while (!text.empty()) {
+    auto entry = take(text, '\0');
+    const auto number = [](std::string_view field) {
+      std::uint64_t value = 0;
+      std::from_chars(field.data(), field.data() + field.size(), value);
+      return value;
+    };
+    lines.inserted += number(take(entry, '\t'));
+    lines.deleted += number(take(entry, '\t'));
+  }
+  return lines;
+}
+
+}  // namespace
+
+workers::Outcome diff(const workers::Job& job) {
+  const auto base = commitIn(job, "base");
+  const auto candidate = commitIn(job, "candidate");
+  if (!base) return std::unexpected(base.error());
+  if (!candidate) return std::unexpected(candidate.error());
+  auto git = Git::create();
+  if (!git) return std::unexpected(git.error());
+  git->setObjects(git->directory() + "/objects", stores(job));
+  for (const auto* commit : {&*base, &*candidate})
+    if (const auto tree = treeOf(*git, *commit); !tree) return std::unexpected(tree.error());
+
+  const auto changed = changes(*git, *base, *candidate, true);
+  if (!changed) return std::unexpected(changed.error());
+  const std::vector<std::string> common = {
+      "diff-tree",        "-r", "-M", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none",
+      "--submodule=short"};
+  const auto call = [&](std::vector<std::string> more) {
+    auto words = common;
+    words.insert(words.end(), more.begin(), more.end());
+    words.push_back(*base);
+    words.push_back(*candidate);
+    return words;
+  };
+  const auto numbers = git->output(call({"--numstat", "-z"}), {}, limits::kPathListBytes);
+  if (!numbers) return std::unexpected(numbers.error());
+  const auto lines = countLines(*numbers);
+
+  const Fd file(::open((job.out + "/diff").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) return fault("cannot write the diff");
+  std::size_t bytes = 0;
+  bool truncated = false;
+  Git::Call print;
+  print.arguments = call({"-p", "--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--diff-algorithm=myers", "-U3"});
+  print.sink = [&](std::string_view piece) {
+    truncated = piece.size() > limits::kDiffBytes - bytes;
+    piece = piece.substr(0, limits::kDiffBytes - bytes);
+    bytes += piece.size();
+    return workers::writeAll(file.get(), piece) && !truncated;
+  };
+  const auto printed = git->run(print);
+  if (!printed) return std::unexpected(printed.error());
+  if (!truncated && !printed->ok()) return fault("git diff-tree failed: " + printed->err);
+  if (::fsync(file.get()) != 0) return fault("cannot write the diff");
+
+  Records report;
+  report.add("files", changed->size());
+  report.add("insertions", lines.inserted);
+  report.add("deletions", lines.deleted);
+  report.add("bytes", bytes);
+  if (truncated) report.add("truncated", 1);
+  PathList paths(report, "path");
+  for (const auto& change : *changed) {
+    if (!paths.add(std::string(1, change.status) + " " + change.path)) break;
+    if (!change.from.empty()) report.add("from", change.from);
+  }
+  return report;
+}
+
+workers::Outcome pack(const workers::Job& job) {
+  const auto base = commitIn(job, "base");
+  const auto candidate = commitIn(job, "candidate");
+  if (!base) return std::unexpected(base.error());
+  if (!candidate) return std::unexpected(candidate.error());
+  auto git = Git::create();
+  if (!git) return std::unexpected(git.error());
+  git->setObjects(git->directory() + "/objects", stores(job));
+  for (const auto* commit : {&*base, &*candidate})
+    if (const auto tree = treeOf(*git, *commit); !tree) return std::unexpected(tree.error());
+  const auto packed =
+      git->output({.arguments = {"pack-objects", "--revs", "--delta-base-offset", "-q", job.out + "/pack"},
+                   .input = *candidate + "\n^" + *base + "\n",
+                   .file_limit = limits::kWorkPackBytes});
+  if (!packed) return std::unexpected(packed.error());
+  const std::string name = packed->substr(0, 40);
+  const std::string from = job.out + "/pack-" + name;
+  if (!isObjectId(name) || ::rename((from + ".pack").c_str(), (job.out + "/pack").c_str()) != 0 ||
+      ::rename((from + ".idx").c_str(), (job.out + "/idx").c_str()) != 0)
+    return fault("git made no pack");
+  const Fd file(::open((job.out + "/pack").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Fd index(::open((job.out + "/idx").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status{};
+  if (!file || !index || ::fsync(file.get()) != 0 || ::fsync(index.get()) != 0 || ::fstat(file.get(), &status) != 0)
+    return fault("cannot sync the pack");
+  const auto objects = objectsInPack(file.get());
+  if (!objects) return std::unexpected(objects.error());
+  Records report;
+  report.add("name", name);
+  report.add("objects", *objects);
+  report.add("bytes", static_cast<std::uint64_t>(status.st_size));
+  return report;
+}
+
+}  // namespace coffer::repository

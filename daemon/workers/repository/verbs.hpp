@@ -1,0 +1,59 @@
+#pragma once
+
+#include "workers/worker.hpp"
+
+/// The verbs of coffer-repository. Each function documents the records of its request and its report.
+namespace coffer::repository {
+
+/// Reads what a user or an agent committed, out of a work tree that is hostile: IN/source. Writes OUT/pack.
+/// Request: ref (HEAD or refs/heads/...; default HEAD), have xN (commits the receiver has), agent 1 (an agent's clone),
+/// status 1 (tell
+///   what is not in HEAD; an owner's checkout only).
+/// Lenders: IN/base/objects, IN/task/objects where they exist.
+/// Report: commit, branch (absent when detached), objects, bytes, submodules (count); with status: dirty-count and
+/// dirty xN (raw
+///   path bytes), or status unknown.
+workers::Outcome exportObjects(const workers::Job& job);
+
+/// Checks and indexes IN/pack/pack into OUT/objects/pack (whole packs only), against IN/base/objects and
+/// IN/task/objects. Request: commit; have xN; agent 1 (an agent's work: small limits, no new submodule, plain modes);
+/// optionally base, author-name,
+///   author-email, author-time ("SECONDS +HHMM") and message, then the candidate is made.
+/// Report: commit, tree, commits (count), store xN (file names below OUT/objects/pack), collisions (count) and
+/// collision xN (names
+///   that differ by case only); with base: subject xN (oldest first), changed (count of paths), nothing 1 (the tree is
+///   the base's), candidate (when it was asked for).
+workers::Outcome importObjects(const workers::Job& job);
+
+/// The candidate again with another message or parent: IN/base/objects, IN/task/objects -> OUT/objects/pack.
+/// Request: commit (whose tree it takes), base, author-name, author-email, author-time, message.
+/// Report: candidate, tree, store xN, changed, nothing 1.
+workers::Outcome makeCandidate(const workers::Job& job);
+
+/// Makes OUT/tree a checkout with a .git directory, or brings the one that is there to another commit.
+/// Request: commit; branch (full name; absent = detached), alternate xN (object directories as the sandbox sees them),
+/// user-name,
+///   user-email; update 1 and from (the commit it stands at).
+/// Report: files (count in the index), tree.
+workers::Outcome checkout(const workers::Job& job);
+
+/// What a person is shown: OUT/diff.
+/// Request: base, candidate. Report: files, insertions, deletions, bytes, truncated 1 (the diff is longer than was
+/// kept), and for
+///   each path: path "S NAME" (S one of A M D T R C), for R and C followed by from NAME.
+workers::Outcome diff(const workers::Job& job);
+
+/// One self-contained pack of what the candidate adds to the base: OUT/pack, OUT/idx.
+/// Request: base, candidate. Report: name (forty digits: pack-NAME.pack), objects, bytes.
+workers::Outcome pack(const workers::Job& job);
+
+/// Puts IN/pack/{pack,idx} and a branch into the owner's repository IN/source, as the owner.
+/// Request: branch (full name), old (forty digits; zeros = create it), new, name (of the pack), step (of this landing,
+/// [a-z0-9-]),
+///   who ("NAME <EMAIL>", for the reflog), when ("SECONDS +HHMM").
+/// Report: landed (= new), branch, checked-out 0|1, files (paths changed in the work tree), again 1 (it had landed
+/// already). Refusals: Stale (the branch is not at old), Dirty with path xN in the message, Busy, WrongState,
+/// RepositoryUnsupported.
+workers::Outcome land(const workers::Job& job);
+
+}  // namespace coffer::repository
