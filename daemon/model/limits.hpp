@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -80,6 +81,38 @@ inline constexpr std::size_t kFindingTextBytes = 16 * 1024;
 
 /// Bytes of a path in a finding. A longer one is refused.
 inline constexpr std::size_t kPathBytes = 4096;
+/// Sandbox network namespaces at once. One more is refused with Limit.
+inline constexpr std::size_t kNamespaces = 512;
+
+/// Descriptors that coffer-walls keeps with the service manager: four a namespace, the host table's socket, its own
+/// listener. The same number stands in units/coffer-walls.service (FileDescriptorStoreMax=).
+inline constexpr std::size_t kStoredDescriptors = 4 * kNamespaces + 8;
+
+/// Mounts of one kind (images, workspaces, sources) at once. One more is refused with Limit.
+inline constexpr std::size_t kMountsOfAKind = 1024;
+
+/// Destinations counted as refused for one sandbox and address family. More are refused all the same and shown as "and
+/// more".
+inline constexpr std::uint32_t kRefusals = 1024;
+
+/// Entries in one set of the host table (ports, exact addresses, name servers). More are refused with Limit.
+inline constexpr std::size_t kHostEntries = 1024;
+
+/// Connections to coffer-walls at once (all cofferd's). The next one is closed.
+inline constexpr std::size_t kWallsConnections = 16;
+
+/// Connections of an agent that wait for its gateway or resolver to accept them. More are refused by the kernel.
+inline constexpr int kListenBacklog = 256;
+
+/// How long an unmount or a new mount of the same image waits for a unit that holds a copy of the mount for a moment.
+/// Then it is Busy.
+inline constexpr std::chrono::milliseconds kUnmountWait{250};
+
+/// How long one request may remove files of an agent; it is asked again until the directory is gone.
+inline constexpr std::chrono::milliseconds kRemoveTime{200};
+
+/// Tries to get a loop device, which other programs of the host take too. Then it is Environment.
+inline constexpr int kLoopAttempts = 64;
 
 /// Seconds a repository worker may run (an owner's whole history is the longest). At the limit it ends, and the step fails.
 inline constexpr unsigned kRepositorySeconds = 1800;

@@ -15,8 +15,8 @@
 
 namespace coffer::walls {
 
-/// The listeners of a sandbox's namespace: non-blocking, close-on-exec, already listening. The caller owns them; coffer-walls keeps
-/// its own copies, so closing these ends nothing.
+/// The listeners of a sandbox's namespace: non-blocking, close-on-exec, already listening. The caller owns them;
+/// coffer-walls keeps its own copies, so closing these ends nothing.
 struct Listeners {
   Fd model;   ///< tcp 127.0.0.1:4180
   Fd dnsUdp;  ///< udp 127.0.0.1:53
@@ -41,14 +41,16 @@ struct Layer {
   std::string directory;
 };
 
-/// cofferd's side of walls/request.hpp. Each call blocks until the answer or the deadline; kernel work is milliseconds, but an unmount
-/// writes back what is dirty. After a deadline the connection is given up and the call fails with Busy: the work goes on over there, and
-/// the same call later says how it ended, since every verb may be repeated. A connection lost because coffer-walls restarted is made anew
-/// and the call repeated, once. Not thread-safe. Descriptors given to a call stay the caller's.
+/// cofferd's side of walls/request.hpp. Each call blocks until the answer or the deadline; kernel work is milliseconds,
+/// but an unmount writes back what is dirty. After a deadline the connection is given up and the call fails with Busy:
+/// the work goes on over there, and the same call later says how it ended, since every verb may be repeated. A
+/// connection lost because coffer-walls restarted is made anew and the call repeated, once. Not thread-safe.
+/// Descriptors given to a call stay the caller's.
 ///
-/// Errors: InvalidArgument (a name, uid or descriptor that cannot be meant), NotFound (no such image or namespace), Busy (something still
-/// holds it: repeat), NoSpace, Limit, NameTaken (exists and is something else), Unsupported (the kernel lacks it), Environment
-/// (coffer-walls is not there, no loop device), Sandbox (the kernel refused; the message has the errno's words).
+/// Errors: InvalidArgument (a name, uid or descriptor that cannot be meant), NotFound (no such image or namespace),
+/// Busy (something still holds it: repeat), NoSpace, Limit, NameTaken (exists and is something else), Unsupported (the
+/// kernel lacks it), Environment (coffer-walls is not there, no loop device), Sandbox (the kernel refused; the message
+/// has the errno's words).
 class WallsClient {
  public:
   explicit WallsClient(std::string socketPath = std::string(kSocketPath),
@@ -63,7 +65,8 @@ class WallsClient {
   std::expected<void, Error> removeNetns(std::string_view name);
   std::expected<Refusals, Error> refusals(std::string_view netns);
 
-  /// `image` is opened read-write; the call is refused with Busy while the image is still attached from an earlier mount.
+  /// `image` is opened read-write; the call is refused with Busy while the image is still attached from an earlier
+  /// mount.
   std::expected<void, Error> mountImage(std::string_view name, int image, bool noExec = false);
   std::expected<void, Error> unmountImage(std::string_view name);
   /// A directory IMAGE/NAME, 0700, owned by uid:uid.
@@ -92,6 +95,8 @@ class WallsClient {
   std::expected<Answer, Error> call(const Request& request, int fd = -1);
   std::expected<Answer, Error> exchange(const Request& request, int fd);
   std::expected<void, Error> connect();
+  std::expected<void, Error> plain(Verb verb, std::string_view name, int fd = -1, std::uint32_t flags = 0);
+  std::expected<void, Error> hostChange(HostSetKind set, const HostEntry& entry, bool remove);
 
   std::string socketPath_;
   std::chrono::milliseconds deadline_;

@@ -13,9 +13,10 @@
 
 #include "dbus/error.hpp"
 
-/// What cofferd and coffer-walls say to each other, and all they share: one fixed-size request with at most one descriptor, one
-/// fixed-size reply with at most three, over SOCK_SEQPACKET between two programs of one package on one machine (so host byte
-/// order). Numbers of verbs and fields never change their meaning; a change of layout is a new kVersion.
+/// What cofferd and coffer-walls say to each other, and all they share: one fixed-size request with at most one
+/// descriptor, one fixed-size reply with at most three, over SOCK_SEQPACKET between two programs of one package on one
+/// machine (so host byte order). Numbers of verbs and fields never change their meaning; a change of layout is a new
+/// kVersion.
 namespace coffer::walls {
 
 inline constexpr std::uint32_t kMagic = 0x434f4657;  // "WFOC"
@@ -27,21 +28,23 @@ inline constexpr std::string_view kSocketPath = "/run/cofferdam/walls.sock";
 
 /// Every verb may be repeated: asking for what exists gives it, removing what is gone succeeds.
 enum class Verb : std::uint32_t {
-  Hello = 1,            ///< reply.value = kVersion of the server
-  List = 2,             ///< reply fd: memfd of ListEntry, everything that exists, for the sweep
-  NetnsCreate = 3,      ///< name; reply fds: model (tcp 127.0.0.1:4180), dns-udp, dns-tcp (127.0.0.1:53); pinned at netns/NAME
-  NetnsRemove = 4,      ///< name
-  Refusals = 5,         ///< name of a namespace; reply fd: memfd of RefusalEntry; reply.value = 1 when the set was full
-  ImageMount = 6,       ///< name, fd = image (regular, root's, read-write), flags NoExec; mounted at img/NAME
-  ImageUnmount = 7,     ///< name
-  WorkspaceMount = 8,   ///< name, fd = lower directory, lowerUid/lowerGid, uid; image + directory or none, flags ReadOnly; at ws/NAME
-  WorkspaceUnmount = 9, ///< name
-  DirectoryMake = 10,   ///< image, directory, uid: img/IMAGE/DIRECTORY, 0700, owned by uid:uid
-  DirectoryRemove = 11, ///< image, directory; reply.value = 1: not finished, ask again
-  SourceAttach = 12,    ///< name, fd = directory, flags Writable, Mapped (lowerUid/lowerGid seen as uid); at src/NAME
-  SourceDetach = 13,    ///< name
-  HostSet = 14,         ///< set, entry, flags Remove
-  HostReplace = 15,     ///< set, fd = memfd of HostEntry: exactly these from now on
+  Hello = 1,  ///< reply.value = kVersion of the server
+  List = 2,   ///< reply fd: memfd of ListEntry, everything that exists, for the sweep
+  NetnsCreate =
+      3,  ///< name; reply fds: model (tcp 127.0.0.1:4180), dns-udp, dns-tcp (127.0.0.1:53); pinned at netns/NAME
+  NetnsRemove = 4,   ///< name
+  Refusals = 5,      ///< name of a namespace; reply fd: memfd of RefusalEntry; reply.value = 1 when the set was full
+  ImageMount = 6,    ///< name, fd = image (regular, root's, read-write), flags NoExec; mounted at img/NAME
+  ImageUnmount = 7,  ///< name
+  WorkspaceMount =
+      8,  ///< name, fd = lower directory, lowerUid/lowerGid, uid; image + directory or none, flags ReadOnly; at ws/NAME
+  WorkspaceUnmount = 9,  ///< name
+  DirectoryMake = 10,    ///< image, directory, uid: img/IMAGE/DIRECTORY, 0700, owned by uid:uid
+  DirectoryRemove = 11,  ///< image, directory; reply.value = 1: not finished, ask again
+  SourceAttach = 12,     ///< name, fd = directory, flags Writable, Mapped (lowerUid/lowerGid seen as uid); at src/NAME
+  SourceDetach = 13,     ///< name
+  HostSet = 14,          ///< set, entry, flags Remove
+  HostReplace = 15,      ///< set, fd = memfd of HostEntry: exactly these from now on
 };
 
 enum class Flag : std::uint32_t {
@@ -55,8 +58,9 @@ enum class Flag : std::uint32_t {
 /// The host table's sets. Only the fields named are read.
 enum class HostSetKind : std::uint32_t {
   GatewayPorts = 1,  ///< port: gateways may reach public IPv4 addresses on these by TCP
-  GatewayExact = 2,  ///< family, address, port: exactly this by TCP, whatever kind of address it is (an administrator named it)
-  DnsServers = 3,    ///< family, address: port 53 of these, UDP and TCP, for gateways and resolvers
+  GatewayExact =
+      2,  ///< family, address, port: exactly this by TCP, whatever kind of address it is (an administrator named it)
+  DnsServers = 3,  ///< family, address: port 53 of these, UDP and TCP, for gateways and resolvers
 };
 
 enum class Kind : std::uint32_t { Netns = 1, Image = 2, Workspace = 3, Source = 4 };
@@ -122,9 +126,8 @@ constexpr bool has(std::uint32_t flags, Flag flag) { return (flags & static_cast
 
 /// True for [a-z0-9-]{1,48}, the only names there are: no slash, no dot, so never a path.
 constexpr bool validName(std::string_view name) {
-  return !name.empty() && name.size() <= kNameBytes && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  });
+  return !name.empty() && name.size() <= kNameBytes &&
+         std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
 }
 
 /// Puts a name into its field; nothing for a name that is not valid.

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+
+#include "walls/netlink.hpp"
+#include "walls/request.hpp"
+
+namespace coffer::walls {
+
+/// The host's table `inet cofferdam`: what processes with uids of ours may send in the host's network namespace.
+/// Everything else of theirs is rejected, loopback and IPv6 included; nobody else's packets are touched. The table
+/// belongs to one netlink socket (flags owner, persist): nobody can flush or change it while any copy of that socket is
+/// open, so the socket goes to the service manager's store.
+///
+/// Sources: docs/security.md; the uid parts are model/uid_range.hpp; special-purpose IPv4 blocks are IANA's registry
+/// (RFC 6890) and multicast.
+class HostTable {
+ public:
+  /// Takes over the table of an earlier process through its socket, or makes it (replacing what an earlier boot of the
+  /// service left without an owner). Unsupported when the kernel has no owned, persistent tables.
+  static Result<HostTable> open(Fd storedSocket);
+
+  Result<void> set(HostSetKind set, const HostEntry& entry, bool remove);
+  /// Exactly `entries` from now on, in one transaction. At most limits::kHostEntries.
+  Result<void> replace(HostSetKind set, std::span<const HostEntry> entries);
+
+  [[nodiscard]] int socket() const { return netlink_.fd(); }
+
+ private:
+  explicit HostTable(Netlink netlink) : netlink_(std::move(netlink)) {}
+  Result<void> build();
+  Result<bool> standing();
+  Netlink netlink_;
+};
+
+}  // namespace coffer::walls

@@ -1,0 +1,106 @@
+#include "walls/tree_remover.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "walls/openat2.hpp"
+
+namespace coffer::walls {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Deeper directories are moved up to the top first, so neither the stack nor the number of descriptors depends on the
+// tree.
+constexpr int kDepth = 24;
+
+class Remover {
+ public:
+  Remover(int top, Clock::time_point until) : top_(top), until_(until) {}
+
+  /// Empties a directory. False: the time was over.
+  Result<bool> empty(int directory, int depth) {
+    alignas(dirent64) std::array<char, 16 * 1024> buffer;
+    for (;;) {
+      if (::lseek(directory, 0, SEEK_SET) < 0) return failed("reading a directory");
+      bool removed = false;
+      for (;;) {
+        const ssize_t got = ::getdents64(directory, buffer.data(), buffer.size());
+        if (got < 0) return failed("reading a directory");
+        if (got == 0) break;
+        for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
+          const auto* entry = static_cast<const dirent64*>(static_cast<const void*>(buffer.data() + at));
+          at += entry->d_reclen;
+          const std::string name(entry->d_name);
+          if (name == "." || name == "..") continue;
+          auto gone = remove(directory, name, depth);
+          if (!gone || !*gone) return gone;
+          removed = true;
+        }
+      }
+      // Entries may be missed while a directory shrinks under the reader, so it is read again until it has none.
+      if (!removed) return true;
+    }
+  }
+
+  Result<bool> remove(int directory, const std::string& name, int depth) {
+    if (Clock::now() >= until_) return false;
+    if (::unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT) return true;
+    if (errno != EISDIR && errno != EPERM) return failed("removing a file");
+    if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return true;
+    if (errno != ENOTEMPTY && errno != EEXIST)
+      return failed(errno == EBUSY ? "removing a directory that is a mount point" : "removing a directory");
+    if (depth >= kDepth) return lift(directory, name);
+    {
+      const Fd inner = openInside(directory, name, O_RDONLY | O_DIRECTORY);
+      if (!inner) return failed("opening a directory to empty it");
+      auto emptied = empty(inner.get(), depth + 1);
+      if (!emptied || !*emptied) return emptied;
+    }
+    if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return true;
+    return failed("removing a directory");
+  }
+
+ private:
+  /// Moves a directory to the top under a name nobody has there; the top is read again and finds it.
+  Result<bool> lift(int directory, const std::string& name) {
+    for (;;) {
+      if (Clock::now() >= until_) return false;
+      const std::string lifted = ".lifted-" + std::to_string(++count_);
+      if (::renameat2(directory, name.c_str(), top_, lifted.c_str(), RENAME_NOREPLACE) == 0) return true;
+      if (errno != EEXIST) return failed("moving a deep directory");
+    }
+  }
+
+  int top_;
+  Clock::time_point until_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace
+
+Result<bool> removeTreeFor(int parent, const std::string& name, std::chrono::milliseconds budget) {
+  const auto until = Clock::now() + budget;
+  const Fd top = openInside(parent, name, O_RDONLY | O_DIRECTORY);
+  if (!top) {
+    if (errno == ENOENT) return true;
+    if (errno == ENOTDIR || errno == ELOOP) return refuse(ErrorCode::NameTaken, "`" + name + "` is not a directory");
+    return failed("opening a directory to remove it");
+  }
+  Remover remover(top.get(), until);
+  auto emptied = remover.empty(top.get(), 0);
+  if (!emptied || !*emptied) return emptied;
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) return failed("removing a directory");
+  return true;
+}
+
+}  // namespace coffer::walls
