@@ -163,4 +163,79 @@ inline constexpr std::size_t kSubjectBytes = 200;
 /// Paths one landing may change. More is refused with Limit.
 inline constexpr std::size_t kLandedPaths = 200'000;
 
+/// Bytes of a request's body that the model gateway takes from an agent. A longer one is answered with 413.
+inline constexpr std::size_t kGatewayRequestBytes = 32 * 1024 * 1024;
+
+/// Bytes of a request's or reply's header at the gateway. A longer one is answered with 431, the connection closed.
+inline constexpr std::uint32_t kGatewayHeaderBytes = 64 * 1024;
+
+/// Bytes of a request's target (path and query) at the gateway. A longer one is refused.
+inline constexpr std::size_t kGatewayTargetBytes = 512;
+
+/// Bytes of one event in a reply, or of a reply that is one JSON text, that are kept to count tokens: the last event of a reply
+/// repeats the whole answer. What is longer is passed on, but its tokens are estimated from its bytes.
+inline constexpr std::size_t kGatewayEventBytes = 8 * 1024 * 1024;
+
+/// Bytes of a provider's error text that are kept to tell errors apart. The rest is passed on unread.
+inline constexpr std::size_t kGatewayErrorBytes = 64 * 1024;
+
+/// Connections of a sandbox to its gateway at once. More wait in the listener's queue.
+inline constexpr std::size_t kGatewayConnections = 64;
+
+/// Idle connections to a provider that a gateway keeps for its next request.
+inline constexpr std::size_t kGatewayIdleConnections = 8;
+
+/// Requests of one run that are forwarded. The next one is answered with 429: its record would not fit a report.
+inline constexpr std::uint64_t kGatewayRequests = 4000;
+
+/// Refused requests of one run that are recorded one by one. More are only counted.
+inline constexpr std::uint64_t kGatewayRefusals = 64;
+
+/// Tokens held back from a run's budget for the answer of each request that is under way. Freed when the real count is known.
+inline constexpr std::uint64_t kGatewayReservedOutput = 8192;
+
+/// Bytes that count as one token where a provider said nothing, or an agent hung up before it could.
+inline constexpr std::uint64_t kGatewayBytesPerToken = 4;
+
+/// Bytes of a model key or a dummy key.
+inline constexpr std::size_t kGatewayKeyBytes = 4096;
+
+/// Seconds an agent's connection may lie idle between two requests.
+inline constexpr int kGatewayIdleSeconds = 300;
+
+/// Seconds an agent may take for a request's header.
+inline constexpr int kGatewayHeaderSeconds = 30;
+
+/// Seconds without progress of an agent that sends its body or reads its reply.
+inline constexpr int kGatewayStallSeconds = 120;
+
+/// Seconds for a connection to a provider, and again for its TLS handshake.
+inline constexpr int kGatewayConnectSeconds = 15;
+
+/// Seconds a provider may take to its first byte: a model thinks before it speaks.
+inline constexpr int kGatewayFirstByteSeconds = 600;
+
+/// Seconds without a byte in the middle of a provider's reply.
+inline constexpr int kGatewayReplySeconds = 300;
+
+/// Seconds an idle connection to a provider is kept.
+inline constexpr int kGatewayKeepSeconds = 30;
+
+/// Seconds a gateway gives its open requests to be recorded when it is told to stop.
+inline constexpr int kGatewayStopSeconds = 3;
+
+/// Different names of one run that its resolver remembers. More are only counted.
+inline constexpr std::size_t kResolverNames = 512;
+
+/// Queries a second that the resolver answers, and how many at once after a rest. More are dropped and counted.
+inline constexpr std::uint64_t kResolverQueriesPerSecond = 1000;
+inline constexpr std::uint64_t kResolverBurst = 2000;
+
+/// Bytes of a query the resolver looks at. A longer one is dropped.
+inline constexpr std::size_t kResolverQueryBytes = 4096;
+
+/// TCP connections to the resolver at once, and the seconds one may lie idle. More are closed at once.
+inline constexpr std::size_t kResolverConnections = 32;
+inline constexpr int kResolverIdleSeconds = 10;
+
 }  // namespace coffer::limits

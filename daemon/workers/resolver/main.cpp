@@ -1,0 +1,44 @@
+#include <systemd/sd-daemon.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "workers/resolver/server.hpp"
+
+// coffer-resolver: the DNS server inside a sandbox that has no network. It says no to every name, at once, and writes down which
+// names those were. Its sockets come with the unit, under the names `dns-udp` and `dns-tcp`.
+
+int main(int argc, char** argv) {
+  std::string out = "/out";
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string_view option(argv[i]);
+    if (option == "--out")
+      out = argv[i + 1];
+    else if (option != "--in")
+      return 2;
+  }
+  char** names = nullptr;
+  const int count = sd_listen_fds_with_names(1, &names);
+  coffer::Fd udp;
+  coffer::Fd tcp;
+  for (int i = 0; i < count; ++i) {
+    const std::string_view name(names[i]);
+    if (name == "dns-udp")
+      udp.reset(SD_LISTEN_FDS_START + i);
+    else if (name == "dns-tcp")
+      tcp.reset(SD_LISTEN_FDS_START + i);
+    std::free(names[i]);
+  }
+  std::free(names);
+  if (!udp) {
+    std::fprintf(stderr, "coffer-resolver: no socket named dns-udp came with the unit\n");
+    return 1;
+  }
+  coffer::resolver::Server server(std::move(udp), std::move(tcp), out);
+  const auto done = server.run();
+  if (done) return 0;
+  std::fprintf(stderr, "coffer-resolver: %s\n", done.error().message.c_str());
+  return 1;
+}
