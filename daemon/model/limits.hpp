@@ -238,4 +238,56 @@ inline constexpr std::size_t kResolverQueryBytes = 4096;
 inline constexpr std::size_t kResolverConnections = 32;
 inline constexpr int kResolverIdleSeconds = 10;
 
+/// Options of one call on the bus, and entries of a list or dictionary in them. More is refused with InvalidArgument.
+inline constexpr std::size_t kOptionEntries = 64;
+
+/// Bytes of one text in a call's options (a command, a name, an address), but for a plan. More is refused with TooLarge.
+inline constexpr std::size_t kOptionTextBytes = 8192;
+
+/// Characters of a request-id. A longer one is refused with InvalidArgument.
+inline constexpr std::size_t kRequestIdBytes = 64;
+
+/// Bytes of a path that a caller names. More is refused with TooLarge; the kernel takes no longer one.
+inline constexpr std::size_t kCallerPathBytes = 4095;
+
+/// Bytes of a key that a caller hands over by descriptor. More is refused with TooLarge.
+inline constexpr std::size_t kKeyBytes = 16 * 1024;
+
+/// Microseconds within which a descriptor from a caller has to be read to its end. Later is InvalidArgument.
+inline constexpr std::uint64_t kDescriptorTime = 10'000'000;
+
+/// Descriptors of one user that are read at a time. More is refused with Limit.
+inline constexpr std::size_t kDescriptorsPerUser = 8;
+
+/// Entries of one answer of ListTasks or ListEvents: at most, and when the caller says 0.
+inline constexpr std::uint32_t kListMost = 1000;
+inline constexpr std::uint32_t kListDefault = 100;
+
+/// Bytes of one piece of ReadText: at least (one character), at most, and when the caller says 0. Outside is InvalidArgument.
+inline constexpr std::uint32_t kPieceLeast = 4;
+inline constexpr std::uint32_t kPieceMost = 1024 * 1024;
+inline constexpr std::uint32_t kPieceDefault = 64 * 1024;
+
+/// Connections of one user that are subscribed. More is refused with Limit.
+inline constexpr std::size_t kSubscribersPerUser = 64;
+
+/// Connections of all users that are subscribed or wait; each costs a match rule, of which the bus gives us 512. More is
+/// refused with Limit.
+inline constexpr std::size_t kWatchedConnections = 384;
+
+/// Calls of Wait of one user at a time. More is refused with Limit.
+inline constexpr std::size_t kWaitsPerUser = 16;
+
+/// Microseconds that one call of Wait lasts at most; a longer timeout counts as this.
+inline constexpr std::uint64_t kWaitTime = 3'600'000'000;
+
+/// Calls of one user that wait for polkit. More is refused with Limit.
+inline constexpr std::size_t kAuthorisationsPerUser = 16;
+
+/// Microseconds until polkit has answered, a person's typing included. Later is AccessDenied.
+inline constexpr std::uint64_t kAuthorisationTime = 300'000'000;
+
+/// Connections whose user is remembered; the one not seen for longest is asked about again.
+inline constexpr std::size_t kKnownConnections = 1024;
+
 }  // namespace coffer::limits

@@ -1,0 +1,36 @@
+#include "api/agent_interface.hpp"
+
+#include "api/arguments.hpp"
+#include "dbus/names.hpp"
+
+namespace coffer::api {
+
+AgentInterface::AgentInterface(Backend& backend)
+    : ViewInterface(names::kAgent, Object::Kind::Agent), backend_(backend) {
+  property("Name", &AgentView::name);
+  property("Version", &AgentView::version);
+  property("Installed", &AgentView::installed);
+  property("Problem", &AgentView::problem);
+  property("Protocol", &AgentView::protocol);
+  property("Running", &AgentView::running);
+
+  methods_.push_back({"Test", "a{sv}", "t", [this](const CallPointer& call) {
+                        withArguments<Dictionary>(call, [&](Dictionary values) {
+                          Options options(std::move(values));
+                          const auto request = requestOf(*call, options);
+                          const auto model = takeText(options, "model").value_or("");
+                          if (const auto good = options.finish(); !good) return call->fail(good.error());
+                          backend_.testAgent(request, call->object().name, model,
+                                             answering<std::uint64_t>(
+                                                 call, [](Writer& writer, std::uint64_t run) { writer.append(run); }));
+                        });
+                      }});
+}
+
+std::expected<AgentView, Error> AgentInterface::read(const Caller& caller, const Object& object) const {
+  for (auto& agent : backend_.agents(caller))
+    if (agent.name == object.name) return agent;
+  return std::unexpected(Error{ErrorCode::UnknownObject, "there is no such agent"});
+}
+
+}  // namespace coffer::api

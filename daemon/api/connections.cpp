@@ -1,0 +1,38 @@
+#include "api/connections.hpp"
+
+#include "model/limits.hpp"
+
+namespace coffer::api {
+
+std::optional<uid_t> identifyByBus(sd_bus* bus, const std::string& sender) {
+  sd_bus_creds* creds = nullptr;
+  // Only the effective uid, and only as the bus daemon recorded it when the connection was made: nothing is augmented
+  // from /proc.
+  if (sd_bus_get_name_creds(bus, sender.c_str(), SD_BUS_CREDS_EUID, &creds) < 0) return std::nullopt;
+  const std::unique_ptr<sd_bus_creds, decltype(&sd_bus_creds_unref)> owned(creds, &sd_bus_creds_unref);
+  uid_t uid = 0;
+  if (sd_bus_creds_get_euid(creds, &uid) < 0) return std::nullopt;
+  return uid;
+}
+
+std::optional<Caller> Connections::caller(std::string_view sender) {
+  if (const auto found = byName_.find(sender); found != byName_.end()) {
+    known_.splice(known_.begin(), known_, found->second);
+    return found->second->caller;
+  }
+  const auto uid = identify_(bus_, std::string(sender));
+  if (!uid) return std::nullopt;
+  if (known_.size() == limits::kKnownConnections) {
+    byName_.erase(known_.back().sender);
+    known_.pop_back();
+  }
+  known_.push_front({std::string(sender), Caller{.uid = *uid, .administrator = *uid == 0}});
+  byName_.emplace(std::string(sender), known_.begin());
+  return known_.front().caller;
+}
+
+void Connections::makeAdministrator(std::string_view sender) {
+  if (const auto found = byName_.find(sender); found != byName_.end()) found->second->caller.administrator = true;
+}
+
+}  // namespace coffer::api
