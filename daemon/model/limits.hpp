@@ -114,7 +114,8 @@ inline constexpr std::chrono::milliseconds kRemoveTime{200};
 /// Tries to get a loop device, which other programs of the host take too. Then it is Environment.
 inline constexpr int kLoopAttempts = 64;
 
-/// Seconds a repository worker may run (an owner's whole history is the longest). At the limit it ends, and the step fails.
+/// Seconds a repository worker may run (an owner's whole history is the longest). At the limit it ends, and the step
+/// fails.
 inline constexpr unsigned kRepositorySeconds = 1800;
 
 /// Bytes of a pack that holds an owner's base snapshot. A larger one is refused with TooLarge.
@@ -241,7 +242,8 @@ inline constexpr int kResolverIdleSeconds = 10;
 /// Options of one call on the bus, and entries of a list or dictionary in them. More is refused with InvalidArgument.
 inline constexpr std::size_t kOptionEntries = 64;
 
-/// Bytes of one text in a call's options (a command, a name, an address), but for a plan. More is refused with TooLarge.
+/// Bytes of one text in a call's options (a command, a name, an address), but for a plan. More is refused with
+/// TooLarge.
 inline constexpr std::size_t kOptionTextBytes = 8192;
 
 /// Characters of a request-id. A longer one is refused with InvalidArgument.
@@ -263,7 +265,8 @@ inline constexpr std::size_t kDescriptorsPerUser = 8;
 inline constexpr std::uint32_t kListMost = 1000;
 inline constexpr std::uint32_t kListDefault = 100;
 
-/// Bytes of one piece of ReadText: at least (one character), at most, and when the caller says 0. Outside is InvalidArgument.
+/// Bytes of one piece of ReadText: at least (one character), at most, and when the caller says 0. Outside is
+/// InvalidArgument.
 inline constexpr std::uint32_t kPieceLeast = 4;
 inline constexpr std::uint32_t kPieceMost = 1024 * 1024;
 inline constexpr std::uint32_t kPieceDefault = 64 * 1024;
@@ -271,8 +274,8 @@ inline constexpr std::uint32_t kPieceDefault = 64 * 1024;
 /// Connections of one user that are subscribed. More is refused with Limit.
 inline constexpr std::size_t kSubscribersPerUser = 64;
 
-/// Connections of all users that are subscribed or wait; each costs a match rule, of which the bus gives us 512. More is
-/// refused with Limit.
+/// Connections of all users that are subscribed or wait; each costs a match rule, of which the bus gives us 512. More
+/// is refused with Limit.
 inline constexpr std::size_t kWatchedConnections = 384;
 
 /// Calls of Wait of one user at a time. More is refused with Limit.
