@@ -46,6 +46,17 @@ inline constexpr std::size_t kWordsBytes = 2000;
 /// Characters of a plan's summary. A plan with a longer one is sent back to the planner.
 inline constexpr std::size_t kSummaryCharacters = 72;
 
+/// Bytes that stay free on the disk of the store for what runs already. Below that a person's decision is refused with
+/// NoSpace before anything is stored.
+inline constexpr std::uint64_t kStoreReserveBytes = 32ULL * 1024 * 1024;
+
+/// Milliseconds that a program which holds the store (an administrator's sqlite3) is waited for. After that the call is
+/// Busy.
+inline constexpr int kStoreBusyMilliseconds = 2000;
+
+/// Different network refusals of a task that are kept apart; the agent controls them. The rest is counted as one.
+inline constexpr std::uint64_t kRefusalRows = 512;
+
 /// Bytes of one file of ours or of the administrator's (descriptor, flow, provider, prompt, configuration). A longer
 /// one is a bad file.
 inline constexpr std::size_t kDataFileBytes = 256 * 1024;

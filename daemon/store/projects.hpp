@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/database.hpp"
+
+namespace coffer::store {
+
+struct Project {
+  std::uint64_t id = 0;
+  std::uint32_t owner = 0;  ///< uid
+  std::string name;
+  std::string directory;  ///< bytes
+  std::string authorName;
+  std::string authorEmail;
+  std::string base;  ///< branch tasks start from; empty = HEAD
+  std::uint64_t created = 0;
+  bool removed = false;
+  std::vector<std::string> build;
+  std::vector<std::string> test;
+  std::map<std::string, std::string> policy;
+  std::map<std::string, std::string> agents;
+  std::map<std::string, std::string> networks;
+};
+
+class Projects {
+ public:
+  explicit Projects(Database& database) : database_(database) {}
+
+  /// Gives the id, never reused. Errors: NameTaken.
+  std::expected<std::uint64_t, Error> add(const Project& project);
+  /// Writes everything but id, owner and created. Errors: UnknownObject, NameTaken.
+  std::expected<void, Error> set(const Project& project);
+  /// Keeps the row for the history. Errors: UnknownObject; Busy while a task of it has not ended.
+  std::expected<void, Error> remove(std::uint64_t id);
+
+  /// Removed ones too. Errors: UnknownObject.
+  std::expected<Project, Error> get(std::uint64_t id);
+  std::expected<std::optional<std::uint64_t>, Error> byName(std::uint32_t owner, const std::string& name);
+  /// Those that were not removed.
+  std::expected<std::vector<Project>, Error> list(std::optional<std::uint32_t> owner);
+
+ private:
+  void writeSettings(const Project& project);
+  void readSettings(Project& project);
+  void refuseTaken(const Project& project);
+
+  Database& database_;
+};
+
+}  // namespace coffer::store

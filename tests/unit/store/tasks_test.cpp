@@ -1,0 +1,183 @@
+#include "fixture.hpp"
+#include "model/limits.hpp"
+
+namespace coffer::store {
+namespace {
+
+class TaskStore : public StoreTest {};
+
+TEST_F(TaskStore, ATaskIsTheSameAfterAReopen) {
+  auto task = planReady(make());
+  task = tell(task, model::PlanAccepted{task.plan});
+  reopen();
+  EXPECT_EQ(*store_->tasks().get(task.id), task);
+  EXPECT_EQ(store_->tasks().live()->size(), 1U);
+  EXPECT_EQ(*store_->tasks().openSteps(), (std::vector<OpenStep>{{task.id, "coffer-1-0-writer-1", "turn"}}));
+  EXPECT_EQ(store_->tasks().get(99).error().code, ErrorCode::UnknownObject);
+}
+
+TEST_F(TaskStore, IdsAreNeverGivenTwice) {
+  EXPECT_EQ(*store_->tasks().newId(), 1U);
+  reopen();
+  EXPECT_EQ(*store_->tasks().newId(), 2U);
+}
+
+TEST_F(TaskStore, SequencesRiseOverAllTasksAndEventsComeInOrder) {
+  const auto first = make();
+  const auto second = make(1001);
+  EXPECT_GT(second.sequence, first.sequence);
+  EXPECT_EQ(*store_->tasks().lastSequence(), second.sequence);
+  const auto all = *store_->tasks().events(0, 100, {}, {});
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].event.type, "created");
+  EXPECT_EQ(all[0].event.number("owner"), 1000);
+  EXPECT_EQ(store_->tasks().events(all[0].event.sequence, 1, {}, {})->front().event.type, "step-opened");
+  EXPECT_EQ(store_->tasks().events(0, 100, 1001, {})->front().task, second.id);
+  EXPECT_EQ(store_->tasks().events(0, 100, {}, second.id)->size(), 2U);
+  EXPECT_TRUE(store_->tasks().events(0, 100, 1000, second.id)->empty()) << "another owner's";
+}
+
+TEST_F(TaskStore, AnAppendToATaskThatHasChangedMeanwhileIsRefused) {
+  const auto task = planReady(make());
+  const auto late = decided(task, model::Replied{model::sha256("reply")});
+  tell(task, model::PlanAccepted{task.plan});
+  const auto refused = store_->tasks().append(task, late);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Stale);
+  EXPECT_EQ(store_->tasks().get(task.id)->state, model::State::Writing);
+}
+
+TEST_F(TaskStore, TheSameRequestAgainGetsTheSameAnswerAndHasNoSecondEffect) {
+  const auto task = planReady(make());
+  auto what = decided(task, model::Replied{model::sha256("reply")});
+  what.request = {.uid = 1000, .id = "r1", .operation = "Reply 1", .answer = "first", .at = 5};
+  const auto first = store_->tasks().append(task, what);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(first->earlier);
+  what.request->answer = "second";
+  const auto again = store_->tasks().append(task, what);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->earlier, "first");
+  EXPECT_EQ(*store_->tasks().lastSequence(), first->task.sequence);
+
+  what.request->operation = "Cancel 1";
+  EXPECT_EQ(store_->tasks().append(task, what).error().code, ErrorCode::InvalidArgument);
+  what.request->uid = 1001;
+  EXPECT_EQ(store_->tasks().append(task, what).error().code, ErrorCode::Stale) << "another caller's id is another id";
+  EXPECT_FALSE(*store_->requests().find(1001, "r1", "Cancel 1")) << "what was refused is not kept";
+  ASSERT_TRUE(store_->requests().forget(6));
+  EXPECT_FALSE(*store_->requests().find(1000, "r1", "Reply 1"));
+}
+
+TEST_F(TaskStore, NothingOfAnAppendIsKeptWhenOnePartIsRefused) {
+  const auto task = planReady(make());
+  const auto before = *store_->tasks().lastSequence();
+  auto what = decided(task, model::PlanAccepted{task.plan});
+  what.texts = {"kept?", std::string(limits::kTextBytes + 1, 'x')};
+  EXPECT_EQ(store_->tasks().append(task, what).error().code, ErrorCode::TooLarge);
+  EXPECT_EQ(*store_->tasks().lastSequence(), before);
+  EXPECT_EQ(*store_->tasks().get(task.id), task);
+  EXPECT_EQ(store_->texts().read(model::sha256("kept?")).error().code, ErrorCode::NotFound);
+
+  what = decided(task, model::PlanAccepted{task.plan});
+  what.runEnd = RunEnd{.run = 77, .ended = 9};
+  EXPECT_EQ(store_->tasks().append(task, what).error().code, ErrorCode::NotFound);
+  EXPECT_EQ(*store_->tasks().lastSequence(), before);
+}
+
+TEST_F(TaskStore, ARunsEndAndWhatFollowsFromItAreOneChange) {
+  auto task = make();
+  const auto run =
+      *store_->runs().begin({.task = task.id, .step = task.step->name, .kind = "worker", .unit = "u.service"});
+  auto what = decided(task, model::SnapshotTaken{.step = task.step->name, .base = "b"});
+  what.runEnd = RunEnd{.run = run, .ended = 9, .result = "ok", .usage = {.input = 3}};
+  ASSERT_TRUE(store_->tasks().append(task, what));
+  EXPECT_EQ((*store_->runs().byUnit("u.service"))->end.result, "ok");
+  EXPECT_TRUE(store_->runs().open()->empty());
+}
+
+TEST_F(TaskStore, BytesThatAreNoTextBecomeTextBeforeTheyCount) {
+  auto fact = created(*store_->tasks().newId());
+  fact.title = std::string("a\0b\xff\"\\\n", 7);
+  const auto task = tell({}, fact);
+  EXPECT_EQ(task.title, "a\uFFFDb\uFFFD\"\\\n");
+  EXPECT_EQ(*store_->tasks().get(task.id), task);
+}
+
+TEST_F(TaskStore, ProjectionsMadeAgainAreTheSame) {
+  auto first = planReady(make());
+  first = tell(first, model::PlanAccepted{first.plan});
+  auto second = tell(make(1001), model::Cancelled{});
+  second = tell(second, model::CleanedUp{second.step->name});
+  const auto rows = *store_->tasks().list({}, 0, 10);
+  const auto steps = *store_->tasks().openSteps();
+  store_->database().script("UPDATE tasks SET state = 'done', title = 'x'; DELETE FROM open_steps");
+  ASSERT_TRUE(store_->tasks().rebuildProjections());
+  EXPECT_EQ(*store_->tasks().list({}, 0, 10), rows);
+  EXPECT_EQ(*store_->tasks().openSteps(), steps);
+}
+
+TEST_F(TaskStore, ListsByOwnerStateAndCursor) {
+  const auto first = make();
+  auto second = planReady(make());
+  const auto third = make(1001);
+  const auto ids = [&](const TaskFilter& filter, std::uint64_t cursor = 0, std::uint32_t limit = 10) {
+    std::vector<std::uint64_t> found;
+    const auto rows = *store_->tasks().list(filter, cursor, limit);
+    for (const auto& row : rows) found.push_back(row.id);
+    return found;
+  };
+  using Ids = std::vector<std::uint64_t>;
+  EXPECT_EQ(ids({}), (Ids{third.id, second.id, first.id}));
+  EXPECT_EQ(ids({}, 0, 2), (Ids{third.id, second.id}));
+  EXPECT_EQ(ids({}, second.id, 2), (Ids{first.id}));
+  EXPECT_EQ(ids({.owner = 1000}), (Ids{second.id, first.id}));
+  EXPECT_EQ(ids({.states = {"plan-ready", "ready"}}), (Ids{second.id}));
+  EXPECT_EQ(ids({.states = {"plan"}}), Ids{});
+  EXPECT_EQ(ids({.needsPerson = true}), (Ids{second.id}));
+  EXPECT_EQ(ids({.project = 2}), Ids{});
+  second = tell(second, model::Cancelled{});
+  EXPECT_EQ(ids({.ended = false}), (Ids{third.id, first.id}));
+}
+
+TEST_F(TaskStore, AnErasedTaskKeepsWhatBecameOfItAndNothingElse) {
+  auto task = planReady(make());
+  ASSERT_TRUE(store_->texts().keep(task.id, "secret plan"));
+  task = tell(task, model::Cancelled{});
+  task = tell(task, model::CleanedUp{task.step->name});
+  task = tell(task, model::Deleted{});
+  task = tell(task, model::CleanedUp{task.step->name});
+  ASSERT_TRUE(store_->tasks().erase(task.id));
+  EXPECT_EQ(store_->texts().read(model::sha256("secret plan")).error().code, ErrorCode::NotFound);
+  const auto row = *store_->tasks().row(task.id);
+  EXPECT_EQ(row.state, "cancelled");
+  EXPECT_TRUE(row.deleted);
+  EXPECT_TRUE(store_->tasks().list({}, 0, 10)->empty());
+  EXPECT_TRUE(store_->tasks().openSteps()->empty());
+  EXPECT_LE(store_->tasks().events(0, 100, {}, task.id)->size(), 5U);
+  ASSERT_TRUE(store_->tasks().rebuildProjections());
+  EXPECT_EQ(*store_->tasks().row(task.id), row);
+}
+
+TEST_F(TaskStore, TextsLiveAsLongAsATaskNamesThem) {
+  const auto digest = *store_->texts().keep(1, std::string("a\0b", 3));
+  EXPECT_EQ(*store_->texts().keep(2, std::string("a\0b", 3)), digest);
+  ASSERT_TRUE(store_->texts().drop(1));
+  EXPECT_EQ(*store_->texts().read(digest), std::string("a\0b", 3));
+  ASSERT_TRUE(store_->texts().drop(2));
+  EXPECT_FALSE(store_->texts().read(digest));
+}
+
+TEST_F(TaskStore, ManyTasksPlayedThroughTheStoreAreWhatTheirEventsMakeOfThem) {
+  std::vector<model::Task> tasks;
+  for (int i = 0; i < 20; ++i)
+    tasks.push_back(planReady(make()));
+  for (auto& task : tasks)
+    task = tell(task, model::Replied{model::sha256("r")});
+  reopen();
+  for (const auto& task : tasks)
+    EXPECT_EQ(*store_->tasks().get(task.id), task);
+}
+
+}  // namespace
+}  // namespace coffer::store
