@@ -7,6 +7,7 @@ deadline that fails the test. A test leaves nothing behind and needs no other to
 
 import json
 import os
+import pty
 import select
 import signal
 import subprocess
@@ -78,6 +79,60 @@ def as_user():
     """
     def call(user, *command, active=True, check=True, timeout=60, input=None, environment=None):
         return run(*login_command(user, command, active=active, environment=environment), check=check, timeout=timeout, input=input)
+    return call
+
+
+class Terminal:
+    """What happened on a terminal: everything that was shown, and how the command ended."""
+
+    def __init__(self, shown, returncode):
+        self.shown = shown
+        self.returncode = returncode
+
+
+@pytest.fixture
+def on_terminal():
+    """on_terminal("admin", ["busctl", "call", ...], {"assword:": "admin"}) runs a command in a session without a seat on a terminal,
+    so that it may start polkit's text agent, and answers each text when it is shown, once."""
+    def call(user, command, answers=None, active=False, timeout=60):
+        master, slave = pty.openpty()
+        process = subprocess.Popen(login_command(user, command, active=active, tty=True), stdin=slave, stdout=slave, stderr=slave,
+                                   start_new_session=True)
+        os.close(slave)
+        waiting = dict(answers or {})
+        shown = b""
+        searched = 0
+        end = time.monotonic() + timeout
+        try:
+            while (left := end - time.monotonic()) > 0:
+                if not select.select([master], [], [], left)[0]:
+                    break
+                try:
+                    piece = os.read(master, 65536)
+                except OSError:  # the other side was closed
+                    piece = b""
+                if not piece:
+                    return Terminal(shown.decode(errors="replace"), process.wait(timeout=10))
+                shown += piece
+                for text in list(waiting):
+                    place = shown.find(text.encode(), searched)
+                    if place >= 0:
+                        searched = place + len(text)
+                        os.write(master, waiting.pop(text).encode() + b"\n")
+            pytest.fail(f"still running after {timeout} s, shown so far:\n{shown.decode(errors='replace')}")
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            os.close(master)
+    return call
+
+
+@pytest.fixture
+def as_admin(on_terminal):
+    """as_admin("busctl", "call", ...): as the administrator, who authenticates with the right password when polkit asks."""
+    def call(*command, password="admin", timeout=60):
+        return on_terminal("admin", command, {"assword:": password}, timeout=timeout)
     return call
 
 

@@ -34,6 +34,14 @@ def test_polkit_lets_the_active_session_do_what_it_challenges_the_other_for(as_u
     assert polkit_answer(as_user, "alice", action, active=False) == "challenge"
 
 
+def test_an_administrator_authenticates_on_a_terminal(as_admin):
+    command = ("systemctl", "restart", "systemd-tmpfiles-clean.timer")
+    granted = as_admin(*command)
+    assert granted.returncode == 0 and "AUTHENTICATION COMPLETE" in granted.shown
+    refused = as_admin(*command, password="wrong")
+    assert refused.returncode != 0 and "AUTHENTICATION FAILED" in refused.shown
+
+
 def test_users_are_who_they_are_said_to_be(as_user):
     assert as_user("alice", "id", "-un").stdout.strip() == "alice"
     assert as_user("bob", "id", "-u").stdout.strip() == "1001"
