@@ -120,6 +120,7 @@ inline int runWorker(int argc, char** argv, std::span<const Verb> verbs, unsigne
       return kWorkerUsage;
     }
   }
+  if (!job.in.starts_with('/') || !job.out.starts_with('/')) return kWorkerUsage;
   for (const auto& verb : verbs) {
     if (verb.name != name) continue;
     const auto text = readFileAt(AT_FDCWD, job.in + "/request", limits::kReportBytes);

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
                                                         {"candidate", repository::makeCandidate},
                                                         {"checkout", repository::checkout},
                                                         {"diff", repository::diff},
-                                                        {"pack", repository::pack}});
+                                                        {"pack", repository::pack},
+                                                        {"land", repository::land}});
   return workers::runWorker(argc, argv, kVerbs, limits::kRepositorySeconds);
 }

@@ -52,7 +52,7 @@ workers::Outcome pack(const workers::Job& job);
 /// [a-z0-9-]),
 ///   who ("NAME <EMAIL>", for the reflog), when ("SECONDS +HHMM").
 /// Report: landed (= new), branch, checked-out 0|1, files (paths changed in the work tree), again 1 (it had landed
-/// already). Refusals: Stale (the branch is not at old), Dirty with path xN in the message, Busy, WrongState,
+/// already). Refusals: Stale (the branch is not at old), Dirty (the message names paths), NameTaken, Busy, WrongState,
 /// RepositoryUnsupported.
 workers::Outcome land(const workers::Job& job);
 
