@@ -24,7 +24,7 @@ in=$task_folder/in out=$task_folder/out
 field() { sed -n "s/^$1 = \"\{0,1\}\([^\"]*\)\"\{0,1\}\$/\1/p" "$in/turn.toml"; }
 role=$(field role) turn=$(field turn) round=$(field round) task=$(field task)
 
-if [ "$role" = planner ]; then
+if [ "$role" = planner ] && [ "$turn" != plan-repair ]; then
   # The request stands between two lines of dashes; in a reply what the person said is the first such text.
   request=$(sed -n '/^-----$/,/^-----$/p' "$in/request.md" | grep -v '^-----$')
   words=$(printf %s "$request" | tr '\n' ' ')
@@ -74,7 +74,7 @@ case $role in
 planner)
   slow hang-plan
   if [ "$turn" = plan ] && has ask; then question "Which of the two?"; fi
-  if [ "$turn" = plan ] && has bad-plan; then printf 'no header\n' >"$out/plan.md"; finish "a bad plan"; fi
+  if [ "$turn" = plan ] && has bad-plan; then printf 'no header\nWords: %s\n' "$words" >"$out/plan.md"; finish "a bad plan"; fi
   has big-plan && { head -c 300000 /dev/zero | tr '\0' 'p' >"$out/plan.md"; finish "a big plan"; }
   has link-plan && { ln -s /etc/passwd "$out/plan.md"; finish "a link"; }
   has fifo-plan && { mkfifo "$out/plan.md"; finish "a pipe"; }
