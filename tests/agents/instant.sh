@@ -4,8 +4,8 @@
 # Words in the person's request switch it. The planner hands them on in the plan's line `Words:`.
 #   ask, ask-write        the planner, the writer asks a question in its first turn
 #   bad-plan, bad-review  the first draft, the first review cannot be used; the repair can
-#   fail-build            the writer's first commits hold a file BROKEN, its first fix takes it away; a gate for tests is
-#   fail-build-always     `test ! -e BROKEN`
+#   fail-build            the writer's first commits hold a file BROKEN and break the first C file of the top folder; the first
+#                         fix mends both. fail-build-always: they stay broken
 #   block-once            the reviewer blocks until the writer has answered a review; block-always: every time; warn: not blocking
 #   nothing, nothing-once the writer changes nothing (in its first turn)
 #   uncommitted           the writer changes a file and does not commit
@@ -27,7 +27,7 @@ role=$(field role) turn=$(field turn) round=$(field round) task=$(field task)
 if [ "$role" = planner ] && [ "$turn" != plan-repair ]; then
   # The request stands between two lines of dashes; in a reply what the person said is the first such text.
   request=$(sed -n '/^-----$/,/^-----$/p' "$in/request.md" | grep -v '^-----$')
-  words=$(printf %s "$request" | tr '\n' ' ')
+  words=$(printf %s "$request" | tr -c 'A-Za-z0-9-' ' ' | tr -s ' ')
 else
   words=$(sed -n 's/^Words: //p' "$in/plan.md")
 fi
@@ -55,6 +55,18 @@ finish() {
 question() { printf '%s\n' "$1" >"$out/question.md"; finish "I asked"; }
 fail() { echo "{\"type\":\"error\",\"status\":$1,\"message\":\"$2\"}"; exit 1; }
 slow() { has "$1" && exec sleep infinity; return 0; }
+# What `make` and `test ! -e BROKEN` both notice.
+break_build() {
+  echo "turn $turn in round $round" >>"$src/BROKEN"
+  for file in "$src"/*.c; do
+    [ -e "$file" ] && echo '#error broken on purpose' >>"$file"
+    break
+  done
+}
+mend_build() {
+  rm -f "$src/BROKEN"
+  for file in "$src"/*.c; do [ -e "$file" ] && sed -i '/^#error broken on purpose$/d' "$file"; done
+}
 commit() {
   git -C "$src" add -A && git -C "$src" commit -q -m "$1" || fail 0 "git could not commit"
   echo "{\"type\":\"did\",\"command\":\"git commit\",\"output\":\"$1\"}"
@@ -111,11 +123,11 @@ writer)
   echo "turn $turn in round $round" >>"$src/instant.txt"
   has uncommitted && finish "I forgot to commit"
   if has fail-build-always; then
-    echo broken >>"$src/BROKEN"
+    break_build
   elif has fail-build; then
     case $turn in
-    write) echo broken >"$src/BROKEN" ;;
-    fix-gate) rm -f "$src/BROKEN" ;;
+    write) break_build ;;
+    fix-gate) mend_build ;;
     esac
   fi
   [ "$turn" = fix-review ] && echo "All said" >"$out/answer.md"

@@ -107,6 +107,7 @@ TEST_F(RecordedTest, OpenCodeErrorsAreToldApart) {
   const auto limited = report("opencode", "opencode.429", "1");
   EXPECT_EQ(limited.get("outcome"), "failed");
   EXPECT_EQ(limited.get("error-class"), "rate-limit");
+  EXPECT_EQ(report("opencode", "opencode.401", "1").get("error-class"), "auth");
 }
 
 }  // namespace

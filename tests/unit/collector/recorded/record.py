@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records what the agents' command lines write, by their own descriptors, against the scripted model. Run in the root, from the tree:
 
-    tests/machine/enter python3 tests/unit/collector/recorded/record.py [AGENT...]
+    tests/machine/enter python3 tests/unit/collector/recorded/record.py [AGENT[.TURN]...]
 
 For each agent: NAME.first.jsonl (a turn that runs commands), NAME.second.jsonl (the same conversation resumed), NAME.429.jsonl and NAME.401.jsonl (the
 provider refuses). Look at the differences before committing them: they are what a new version of an agent changed.
@@ -57,8 +57,14 @@ def main():
         except OSError:
             time.sleep(0.1)
     try:
-        for agent in sys.argv[1:] or ("codex", "claude", "opencode"):
+        for wanted in sys.argv[1:] or ("codex", "claude", "opencode"):
+            agent, _, turn = wanted.partition(".")
             descriptor = tomllib.loads((TOP / f"daemon/data/agents/{agent}.toml").read_text())
+            for status in ("429", "401"):
+                if turn in ("", status):
+                    run(agent, descriptor, status, f"recorded-{status}", "Turn: write\n")
+            if turn not in ("", "first", "second"):
+                continue
             first = run(agent, descriptor, "first", "recorded", "Role: writer\nTurn: write\nRound: 0\n\nthe first turn\n")
             session = ""
             for line in first.decode().splitlines():
@@ -66,8 +72,6 @@ def main():
                     if not session and key in line:
                         session = line.split(key)[1].split('"')[0]
             run(agent, descriptor, "second", "recorded", "Role: writer\nTurn: fix-gate\nRound: 1\n\nthe second turn\n", session)
-            run(agent, descriptor, "429", "recorded-429", "Turn: write\n")
-            run(agent, descriptor, "401", "recorded-401", "Turn: write\n")
     finally:
         server.terminate()
         print(Path("/tmp/model.log").read_text()[-1500:])
