@@ -1,11 +1,11 @@
 #include "workers/resolver/answer.hpp"
 
+#include <memory>
+#include <string_view>
+
 #include <ares.h>
 #include <ares_dns_record.h>
 #include <arpa/inet.h>
-
-#include <memory>
-#include <string_view>
 
 namespace coffer::resolver {
 
@@ -44,7 +44,8 @@ std::optional<Answer> complain(std::uint16_t id, ares_dns_rcode_t code) {
 
 bool addLoopback(ares_dns_record_t* reply, const char* name, ares_dns_rec_type_t type) {
   ares_dns_rr_t* record = nullptr;
-  if (ares_dns_record_rr_add(&record, reply, ARES_SECTION_ANSWER, name, type, ARES_CLASS_IN, kSecondsToKeep) != ARES_SUCCESS)
+  if (ares_dns_record_rr_add(&record, reply, ARES_SECTION_ANSWER, name, type, ARES_CLASS_IN, kSecondsToKeep) !=
+      ARES_SUCCESS)
     return false;
   if (type == ARES_REC_TYPE_A) {
     in_addr address{};
@@ -85,7 +86,8 @@ std::optional<Answer> answer(std::span<const std::uint8_t> message) {
     return std::nullopt;
   const DnsRecord reply(made);
   // The question goes back letter by letter: clients compare it.
-  if (ares_dns_record_query_add(reply.get(), asked, type, kind) != ARES_SUCCESS) return complain(id, ARES_RCODE_FORMERR);
+  if (ares_dns_record_query_add(reply.get(), asked, type, kind) != ARES_SUCCESS)
+    return complain(id, ARES_RCODE_FORMERR);
   if (ours && kind == ARES_CLASS_IN && (type == ARES_REC_TYPE_A || type == ARES_REC_TYPE_AAAA) &&
       !addLoopback(reply.get(), asked, type))
     return complain(id, ARES_RCODE_SERVFAIL);

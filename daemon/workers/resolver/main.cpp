@@ -1,14 +1,14 @@
-#include <systemd/sd-daemon.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include <systemd/sd-daemon.h>
+
 #include "workers/resolver/server.hpp"
 
-// coffer-resolver: the DNS server inside a sandbox that has no network. It says no to every name, at once, and writes down which
-// names those were. Its sockets come with the unit, under the names `dns-udp` and `dns-tcp`.
+// coffer-resolver: the DNS server inside a sandbox that has no network. It says no to every name, at once, and writes
+// down which names those were. Its sockets come with the unit, under the names `dns-udp` and `dns-tcp`.
 
 int main(int argc, char** argv) {
   std::string out = "/out";

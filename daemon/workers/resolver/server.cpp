@@ -1,5 +1,12 @@
 #include "workers/resolver/server.hpp"
 
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <span>
+
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -7,13 +14,6 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-#include <optional>
-#include <span>
 
 #include "model/limits.hpp"
 #include "workers/resolver/answer.hpp"
@@ -70,9 +70,11 @@ std::expected<void, Error> Server::run() {
     if (const int r = sd_event_add_signal(event_, nullptr, signal | SD_EVENT_SIGNAL_PROCMASK, nullptr, nullptr); r < 0)
       return fault("signals", -r);
   if (udp_)
-    if (const int r = sd_event_add_io(event_, nullptr, udp_.get(), EPOLLIN, &Server::onUdp, this); r < 0) return fault("dns-udp", -r);
+    if (const int r = sd_event_add_io(event_, nullptr, udp_.get(), EPOLLIN, &Server::onUdp, this); r < 0)
+      return fault("dns-udp", -r);
   if (tcp_)
-    if (const int r = sd_event_add_io(event_, nullptr, tcp_.get(), EPOLLIN, &Server::onTcp, this); r < 0) return fault("dns-tcp", -r);
+    if (const int r = sd_event_add_io(event_, nullptr, tcp_.get(), EPOLLIN, &Server::onTcp, this); r < 0)
+      return fault("dns-tcp", -r);
   sd_notify(0, "READY=1");
   if (const int r = sd_event_loop(event_); r < 0) return fault("event loop", -r);
   sd_notify(0, "STOPPING=1");
@@ -103,12 +105,14 @@ int Server::onUdp(sd_event_source*, int fd, std::uint32_t, void* self) {
     sockaddr_storage from{};
     socklen_t length = sizeof(from);
     // With MSG_TRUNC the real length comes back, so what did not fit is known.
-    const auto got = ::recvfrom(fd, buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC, reinterpret_cast<sockaddr*>(&from), &length);
+    const auto got = ::recvfrom(fd, buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC,
+                                reinterpret_cast<sockaddr*>(&from), &length);
     if (got < 0) return 0;
     if (static_cast<std::size_t>(got) > buffer.size()) continue;
     const auto reply = server.handle(std::span(buffer).first(static_cast<std::size_t>(got)));
     if (!reply.empty())
-      static_cast<void>(::sendto(fd, reply.data(), reply.size(), MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&from), length));
+      static_cast<void>(
+          ::sendto(fd, reply.data(), reply.size(), MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&from), length));
   }
   return 0;
 }
@@ -119,8 +123,8 @@ int Server::onTcp(sd_event_source*, int fd, std::uint32_t, void* self) {
   if (!accepted || server.clients_.size() >= limits::kResolverConnections) return 0;
   auto client = std::make_unique<Client>(server, std::move(accepted));
   if (sd_event_add_io(server.event_, &client->io, client->fd.get(), EPOLLIN, &Server::onClient, client.get()) < 0 ||
-      sd_event_add_time_relative(server.event_, &client->idle, CLOCK_MONOTONIC, limits::kResolverIdleSeconds * kSecond, 0,
-                                 &Server::onIdle, client.get()) < 0)
+      sd_event_add_time_relative(server.event_, &client->idle, CLOCK_MONOTONIC, limits::kResolverIdleSeconds * kSecond,
+                                 0, &Server::onIdle, client.get()) < 0)
     return 0;
   server.clients_.emplace(client.get(), std::move(client));
   return 0;
@@ -152,10 +156,12 @@ bool Server::read(Client& client) {
     const auto reply = handle(std::span(client.input).subspan(at + 2, size));
     at += 2 + size;
     if (reply.empty()) return false;
-    std::vector<std::uint8_t> framed{static_cast<std::uint8_t>(reply.size() >> 8), static_cast<std::uint8_t>(reply.size())};
+    std::vector<std::uint8_t> framed{static_cast<std::uint8_t>(reply.size() >> 8),
+                                     static_cast<std::uint8_t>(reply.size())};
     framed.insert(framed.end(), reply.begin(), reply.end());
     // Replies are small; a client that does not read them fills its own buffer and is closed.
-    if (::send(client.fd.get(), framed.data(), framed.size(), MSG_DONTWAIT | MSG_NOSIGNAL) != static_cast<ssize_t>(framed.size()))
+    if (::send(client.fd.get(), framed.data(), framed.size(), MSG_DONTWAIT | MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(framed.size()))
       return false;
     sd_event_source_set_time_relative(client.idle, limits::kResolverIdleSeconds * kSecond);
   }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <systemd/sd-event.h>
-
 #include <cstdint>
 #include <expected>
 #include <map>
@@ -9,6 +7,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include <systemd/sd-event.h>
 
 #include "dbus/error.hpp"
 #include "os/fd.hpp"

@@ -1,6 +1,7 @@
 """What the gateway's tests stand on: certificates, the scripted model, a gateway whose listener somebody else made."""
 
 import contextlib
+import fcntl
 import http.client
 import json
 import os
@@ -146,12 +147,11 @@ class Gateway:
                        "LISTEN_FDS": "1", "LISTEN_FDNAMES": "model"}
         if self.authority:
             environment["SSL_CERT_FILE"] = str(self.authority)
-        fd = self.listener.fileno()
         command = 'exec env LISTEN_PID=$$ "$0" --in "$1" --out "$2"'
         self.errors = open(self.directory / "stderr", "a")
         self.process = subprocess.Popen(["sh", "-c", command, self.program, str(self.directory / "in"), str(self.directory / "out")],
                                         env=environment, stderr=self.errors, close_fds=False,
-                                        preexec_fn=lambda: os.dup2(fd, 3, inheritable=True))
+                                        preexec_fn=give(self.listener))
         if wait:
             assert b"READY=1" in notify.recv(100)
         notify.close()
@@ -185,12 +185,17 @@ class Gateway:
 
     def post(self, path, body, headers=None, connection=None):
         """Status, headers and body of one request with the right dummy key."""
+        own = connection is None
         connection = connection or self.connect()
         key = {"x-api-key": DUMMY_KEY} if path.startswith("/v1/messages") else {"Authorization": f"Bearer {DUMMY_KEY}"}
         data = body if isinstance(body, (bytes, str)) else json.dumps(body)
         connection.request("POST", path, data, {**key, "Content-Type": "application/json", **(headers or {})})
         response = connection.getresponse()
-        return response.status, response.headers, response.read()
+        try:
+            return response.status, response.headers, response.read()
+        finally:
+            if own:
+                connection.close()
 
     def raw(self, data, seconds=10):
         """Sends bytes and returns everything that comes back until the gateway closes."""
@@ -198,6 +203,19 @@ class Gateway:
             with contextlib.suppress(OSError):
                 client.sendall(data)
             return drain(client)
+
+
+def give(*files):
+    """For preexec_fn: makes the files descriptors 3, 4, ... of the child, as systemd does."""
+    numbers = [one.fileno() for one in files]
+
+    def place():
+        # Away first: one may lie where another is to go, and dup2 onto itself would leave it to be closed.
+        high = [fcntl.fcntl(number, fcntl.F_DUPFD, 100) for number in numbers]
+        for target, number in enumerate(high, 3):
+            os.dup2(number, target, inheritable=True)
+            os.close(number)
+    return place
 
 
 def drain(client):

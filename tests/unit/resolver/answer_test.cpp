@@ -1,12 +1,12 @@
 #include "workers/resolver/answer.hpp"
 
+#include <random>
+#include <string>
+
 #include <ares.h>
 #include <ares_dns_record.h>
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
-
-#include <random>
-#include <string>
 
 #include "model/limits.hpp"
 #include "workers/resolver/names.hpp"
@@ -61,7 +61,8 @@ Reply read(const Bytes& bytes) {
 int codeOf(const Bytes& bytes) { return bytes[3] & 0x0f; }
 
 TEST(Answer, NoNameExists) {
-  for (const auto type : {ARES_REC_TYPE_A, ARES_REC_TYPE_AAAA, ARES_REC_TYPE_HTTPS, ARES_REC_TYPE_TXT, ARES_REC_TYPE_ANY}) {
+  for (const auto type :
+       {ARES_REC_TYPE_A, ARES_REC_TYPE_AAAA, ARES_REC_TYPE_HTTPS, ARES_REC_TYPE_TXT, ARES_REC_TYPE_ANY}) {
     const auto said = answer(queryFor("API.GitHub.com", type));
     ASSERT_TRUE(said);
     const auto reply = read(said->bytes);
@@ -130,14 +131,16 @@ TEST(Answer, OddQueriesAreComplainedAbout) {
 }
 
 TEST(Answer, SurvivesEveryTruncationAndManyMutations) {
-  const Bytes seeds[] = {queryFor("a.very.long.name.with.many.labels.example.com", ARES_REC_TYPE_HTTPS), queryFor("localhost"),
-                         queryFor("x")};
+  const Bytes seeds[] = {queryFor("a.very.long.name.with.many.labels.example.com", ARES_REC_TYPE_HTTPS),
+                         queryFor("localhost"), queryFor("x")};
   std::mt19937 random(17);
   for (const auto& seed : seeds) {
-    for (std::size_t size = 0; size <= seed.size(); ++size) answer(std::span(seed).first(size));
+    for (std::size_t size = 0; size <= seed.size(); ++size)
+      answer(std::span(seed).first(size));
     for (int i = 0; i < 50000; ++i) {
       auto bytes = seed;
-      for (auto n = 1 + random() % 6; n > 0; --n) bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
+      for (auto n = 1 + random() % 6; n > 0; --n)
+        bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
       if (random() % 4 == 0) bytes.resize(random() % bytes.size());
       if (random() % 4 == 0) bytes.insert(bytes.end(), random() % 600, static_cast<std::uint8_t>(random()));
       const auto said = answer(bytes);
@@ -152,7 +155,8 @@ TEST(Answer, SurvivesEveryTruncationAndManyMutations) {
 
 TEST(Names, AreBounded) {
   Names names;
-  for (int i = 0; i < 2000; ++i) names.add("n" + std::to_string(i) + ".example");
+  for (int i = 0; i < 2000; ++i)
+    names.add("n" + std::to_string(i) + ".example");
   names.add("n1.example");
   const auto records = names.records();
   EXPECT_EQ(records.all("name").size(), limits::kResolverNames);
@@ -175,11 +179,13 @@ TEST(Rate, LetsABurstThroughAndThenSoManyASecond) {
   Rate rate;
   std::uint64_t now = 5'000'000;
   std::uint64_t taken = 0;
-  while (rate.take(now)) ++taken;
+  while (rate.take(now))
+    ++taken;
   EXPECT_EQ(taken, limits::kResolverBurst);
   now += 500'000;
   taken = 0;
-  while (rate.take(now)) ++taken;
+  while (rate.take(now))
+    ++taken;
   EXPECT_EQ(taken, limits::kResolverQueriesPerSecond / 2);
 }
 

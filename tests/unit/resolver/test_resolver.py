@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gateway"))
-from rig import records, wait_for  # noqa: E402
+from rig import give, records, wait_for  # noqa: E402
 
 PROGRAM = "/build/daemon/workers/resolver/coffer-resolver"
 
@@ -43,14 +43,8 @@ class Resolver(unittest.TestCase):
         self.addCleanup(self.client.close)
 
     def start(self):
-        udp, tcp = self.udp.fileno(), self.tcp.fileno()
-
-        def sockets():
-            one, two = os.dup(udp), os.dup(tcp)
-            os.dup2(one, 3, inheritable=True)
-            os.dup2(two, 4, inheritable=True)
         self.process = subprocess.Popen(["sh", "-c", 'exec env LISTEN_PID=$$ "$0" --out "$1"', PROGRAM, str(self.out)], close_fds=False,
-                                        preexec_fn=sockets, env={"PATH": "/usr/bin", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "dns-udp:dns-tcp"})
+                                        preexec_fn=give(self.udp, self.tcp), env={"PATH": "/usr/bin", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "dns-udp:dns-tcp"})
         self.addCleanup(lambda process=self.process: (process.kill(), process.wait()))
 
     def ask(self, data):

@@ -1,0 +1,1 @@
+#include "workers/gateway/beast.hpp"
