@@ -88,6 +88,36 @@ class Case(unittest.TestCase):
     def seen(self):
         return len(self.model.requests())
 
+    def play(self, script):
+        """Listens; `script(socket)` speaks on each connection after the request arrived."""
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(16)
+        self.addCleanup(listener.close)
+        context = server_tls(*self.tls)
+
+        def speak():
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                try:
+                    stream = context.wrap_socket(client, server_side=True)
+                    read_request(stream)
+                    try:
+                        script(stream)
+                    finally:
+                        os.close(stream.detach())  # without TLS's farewell
+                except OSError:
+                    pass
+        threading.Thread(target=speak, daemon=True).start()
+        return listener.getsockname()[1]
+
+    def against(self, script, **options):
+        port = self.play(script)
+        return self.gateway(f"https://model.example:{port}", address=f"127.0.0.1:{port}", **options)
+
 
 class Carrying(Case):
     def test_carries_the_three_protocols_with_the_real_key_and_counts_them(self):
@@ -264,36 +294,6 @@ class Refusing(Case):
 class Provider(Case):
     """A provider that is played by hand, to do what a decent server cannot."""
 
-    def play(self, script):
-        """Listens; `script(socket)` speaks on each connection after the request arrived."""
-        listener = socket.socket()
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(16)
-        self.addCleanup(listener.close)
-        context = server_tls(*self.tls)
-
-        def speak():
-            while True:
-                try:
-                    client, _ = listener.accept()
-                except OSError:
-                    return
-                try:
-                    stream = context.wrap_socket(client, server_side=True)
-                    read_request(stream)
-                    try:
-                        script(stream)
-                    finally:
-                        os.close(stream.detach())  # without TLS's farewell
-                except OSError:
-                    pass
-        threading.Thread(target=speak, daemon=True).start()
-        return listener.getsockname()[1]
-
-    def against(self, script, **options):
-        port = self.play(script)
-        return self.gateway(f"https://model.example:{port}", address=f"127.0.0.1:{port}", **options)
-
     def test_an_untrusted_certificate_gets_nothing(self):
         other = Authority(tempfile.mkdtemp(dir=self.directory))
         gateway = self.gateway(authority=other.certificate)
@@ -442,6 +442,29 @@ class Accounting(Case):
         self.assertEqual((usage["error"], usage["estimated"]), ("client-gone", "yes"))
         self.assertGreater(int(usage["input"]) + int(usage["output"]), 0)
         wait_for(lambda: len([entry for entry in self.model.entries() if "gone" in entry or "broken" in entry]) > before)
+
+    def test_hanging_up_while_the_model_is_silent_is_seen_at_once(self):
+        left = threading.Event()
+
+        def silent(stream):
+            stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n: on\n\r\n")
+            stream.settimeout(15)
+            try:
+                stream.recv(1)
+                left.set()
+            except TimeoutError:
+                pass
+            except OSError:
+                left.set()
+        gateway = self.against(silent)
+        connection = gateway.connect()
+        connection.request("POST", "/v1/responses", json.dumps(responses("hello")), {"Authorization": f"Bearer {DUMMY_KEY}"})
+        response = connection.getresponse()
+        response.read1()
+        response.close()
+        connection.close()
+        self.assertTrue(left.wait(10))
+        self.assertEqual(wait_for(gateway.usage)[0]["error"], "client-gone")
 
     def test_a_budget_holds_in_the_middle_of_a_turn_and_against_parallel_requests(self):
         gateway = self.gateway(more=[("budget", "20000")])
