@@ -11,7 +11,10 @@ fail() { say "$*"; exit 1; }
 need() { # COMMAND PACKAGE
   command -v "$1" >/dev/null && return
   say "installing $2"
-  { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$2"; } >/dev/null 2>&1 ||
+  local -x DEBIAN_FRONTEND=noninteractive
+  local install=(apt-get install -y -q --no-install-recommends "$2")
+  # Its lists are often fresh enough.
+  "${install[@]}" >/dev/null 2>&1 || { apt-get update -q && "${install[@]}"; } >/dev/null 2>&1 ||
     fail "this needs $1 of Debian's package $2, which cannot be installed"
 }
 
