@@ -15,6 +15,7 @@
 #include "os/fd.hpp"
 #include "workers/gateway/key.hpp"
 #include "workers/gateway/server.hpp"
+#include "workers/listen_fds.hpp"
 
 // coffer-gateway: carries one run's model requests to the one provider its key is for. It binds nothing and opens
 // nothing but its request, its key and its output; the listener in the sandbox's namespace comes with the unit, under
@@ -60,14 +61,7 @@ int refuse(const std::string& directory, const Error& error) {
 
 /// The listener that came with the unit under this name; -1 without one.
 int listenerNamed(const char* wanted) {
-  char** names = nullptr;
-  const int count = sd_listen_fds_with_names(1, &names);
-  int found = -1;
-  for (int i = 0; i < count; ++i) {
-    if (found < 0 && std::strcmp(names[i], wanted) == 0) found = SD_LISTEN_FDS_START + i;
-    std::free(names[i]);
-  }
-  std::free(names);
+  const int found = workers::listenFd(wanted).value_or(-1);
   return found >= 0 && sd_is_socket(found, AF_INET, SOCK_STREAM, 1) > 0 ? found : -1;
 }
 

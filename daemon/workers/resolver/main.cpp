@@ -1,10 +1,8 @@
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
-#include <systemd/sd-daemon.h>
-
+#include "workers/listen_fds.hpp"
 #include "workers/resolver/server.hpp"
 
 // coffer-resolver: the DNS server inside a sandbox that has no network. It says no to every name, at once, and writes
@@ -19,19 +17,8 @@ int main(int argc, char** argv) {
     else if (option != "--in")
       return 2;
   }
-  char** names = nullptr;
-  const int count = sd_listen_fds_with_names(1, &names);
-  coffer::Fd udp;
-  coffer::Fd tcp;
-  for (int i = 0; i < count; ++i) {
-    const std::string_view name(names[i]);
-    if (name == "dns-udp")
-      udp.reset(SD_LISTEN_FDS_START + i);
-    else if (name == "dns-tcp")
-      tcp.reset(SD_LISTEN_FDS_START + i);
-    std::free(names[i]);
-  }
-  std::free(names);
+  coffer::Fd udp(coffer::workers::listenFd("dns-udp").value_or(-1));
+  coffer::Fd tcp(coffer::workers::listenFd("dns-tcp").value_or(-1));
   if (!udp) {
     std::fprintf(stderr, "coffer-resolver: no socket named dns-udp came with the unit\n");
     return 1;
