@@ -1,3 +1,4 @@
+#include "workers/repository/candidate.hpp"
 #include "workers/repository/stores.hpp"
 #include "workers/repository/verbs.hpp"
 
@@ -94,7 +95,11 @@ workers::Outcome pack(const workers::Job& job) {
   if (!candidate) return std::unexpected(candidate.error());
   auto git = Git::create();
   if (!git) return std::unexpected(git.error());
-  git->setObjects(git->directory() + "/objects", stores(job));
+  // Git makes the pack beside its objects and renames it, which must not be across file systems: /tmp is another one
+  // than /out.
+  const auto store = makeStore(job);
+  if (!store) return std::unexpected(store.error());
+  git->setObjects(*store, stores(job));
   for (const auto* commit : {&*base, &*candidate})
     if (const auto tree = treeOf(*git, *commit); !tree) return std::unexpected(tree.error());
   const auto packed =
