@@ -169,6 +169,15 @@ std::expected<std::uint32_t, Error> WallsClient::hello() {
   return call(request).transform([](const Answer& answer) { return answer.reply.value; });
 }
 
+std::expected<Fd, Error> WallsClient::openState() {
+  Request request;
+  request.verb = Verb::StateOpen;
+  auto answer = call(request);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->fds.size() != 1) return badReply();
+  return std::move(answer->fds.front());
+}
+
 std::expected<std::vector<std::pair<Kind, std::string>>, Error> WallsClient::list() {
   Request request;
   request.verb = Verb::List;

@@ -61,6 +61,10 @@ class WallsClient {
   std::expected<std::uint32_t, Error> hello();
   std::expected<std::vector<std::pair<Kind, std::string>>, Error> list();
 
+  /// The state directory as coffer-walls sees it. A lower directory for mountWorkspace() is opened beneath this
+  /// descriptor: one that was opened in another mount namespace cannot be cloned.
+  std::expected<Fd, Error> openState();
+
   std::expected<Listeners, Error> createNetns(std::string_view name);
   std::expected<void, Error> removeNetns(std::string_view name);
   std::expected<Refusals, Error> refusals(std::string_view netns);

@@ -22,6 +22,8 @@ namespace coffer::walls {
 inline constexpr std::uint32_t kMagic = 0x434f4657;  // "WFOC"
 inline constexpr std::uint32_t kVersion = 1;
 
+/// Where what lasts is; lower directories are opened beneath it.
+inline constexpr std::string_view kStateDirectory = "/var/lib/cofferdam";
 /// Where coffer-walls listens, and the folders of its mounts beside it.
 inline constexpr std::string_view kRuntimeDirectory = "/run/cofferdam";
 inline constexpr std::string_view kSocketPath = "/run/cofferdam/walls.sock";
@@ -44,7 +46,9 @@ enum class Verb : std::uint32_t {
   SourceAttach = 12,     ///< name, fd = directory, flags Writable, Mapped (lowerUid/lowerGid seen as uid); at src/NAME
   SourceDetach = 13,     ///< name
   HostSet = 14,          ///< set, entry, flags Remove
-  HostReplace = 15,      ///< set, fd = memfd of HostEntry: exactly these from now on
+  StateOpen =
+      16,  ///< reply fd: the state directory in the host's mount namespace, O_PATH: only a mount of ours can be cloned
+  HostReplace = 15,  ///< set, fd = memfd of HostEntry: exactly these from now on
 };
 
 enum class Flag : std::uint32_t {

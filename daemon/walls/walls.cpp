@@ -45,6 +45,7 @@ constexpr std::array kShapes = std::to_array<Shape>({
     {.verb = Verb::SourceDetach, .name = true},
     {.verb = Verb::HostSet, .flags = bit(Flag::Remove)},
     {.verb = Verb::HostReplace, .fd = true},
+    {.verb = Verb::StateOpen},
 });
 
 Result<void> check(const Request& request, const Fd& fd) {
@@ -164,6 +165,8 @@ Result<Walls::Done> Walls::dispatch(const Request& request, const Fd& fd) {
       return plain(hostTable_.set(request.set, request.entry, has(request.flags, Flag::Remove)));
     case Verb::HostReplace:
       return plain(replaceHostSet(request, fd.get()));
+    case Verb::StateOpen:
+      return openState();
     case Verb::DirectoryMake:
     case Verb::DirectoryRemove:
       break;
@@ -244,6 +247,14 @@ Result<void> Walls::attachSource(const Request& request, int directory) const {
     owners = *checked;
   }
   return mounts_.attachSource(nameOf(request), directory, has(request.flags, Flag::Writable), owners);
+}
+
+Result<Walls::Done> Walls::openState() {
+  Fd state(::open(std::string(kStateDirectory).c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!state) return failed("opening the state directory");
+  Done done;
+  done.fds.push_back(std::move(state));
+  return done;
 }
 
 Result<void> Walls::replaceHostSet(const Request& request, int memory) {

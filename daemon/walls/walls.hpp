@@ -44,6 +44,7 @@ class Walls {
 
   Result<Done> dispatch(const Request& request, const Fd& fd);
   Result<Done> list() const;
+  static Result<Done> openState();
   Result<Done> createNetns(const Request& request);
   Result<Done> refusals(const Request& request) const;
   Result<void> mountWorkspace(const Request& request, int lower) const;
