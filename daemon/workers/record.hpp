@@ -44,7 +44,10 @@ class Records {
   }
   /// The first value under the key as a number; `otherwise` when there is none or it is not a plain decimal.
   [[nodiscard]] std::uint64_t number(std::string_view key, std::uint64_t otherwise = 0) const {
-    const auto text = get(key);
+    return decimal(get(key), otherwise);
+  }
+  /// A value that stands alone, by the same rule.
+  [[nodiscard]] static std::uint64_t decimal(std::string_view text, std::uint64_t otherwise = 0) {
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     return !text.empty() && error == std::errc{} && end == text.data() + text.size() ? value : otherwise;
