@@ -12,11 +12,11 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
-#include "api/empty_backend.hpp"
 #include "api/polkit_authority.hpp"
 #include "api/service.hpp"
 #include "api/version.hpp"
 #include "dbus/names.hpp"
+#include "engine/engine.hpp"
 #include "os/log.hpp"
 
 // Wiring only: loop, bus, what answers on it, and what systemd expects of a service.
@@ -75,7 +75,7 @@ int run() {
   // Without the bus nobody can be told anything and no unit be asked for; systemd starts us again when it is back.
   sd_bus_set_exit_on_disconnect(bus.get(), 1);
 
-  api::EmptyBackend backend;
+  engine::Engine backend(loop.get(), bus.get());
   api::PolkitAuthority authority(bus.get());
   api::Service service(loop.get(), bus.get(), backend, authority);
 
@@ -90,6 +90,10 @@ int run() {
   if (const int result = sd_event_set_watchdog(loop.get(), 1); result < 0)
     return failed("the watchdog cannot be fed", result);
 
+  if (const auto started = backend.start(); !started) {
+    log::error(started.error().message);
+    return EXIT_FAILURE;
+  }
   // Calls are answered before the name is ours, so that none that it attracts finds nobody.
   if (const int result = service.start(); result < 0) return failed("calls cannot be answered", result);
   if (const int result = sd_bus_request_name(bus.get(), std::string(names::kBus).c_str(), 0); result < 0)

@@ -304,4 +304,13 @@ inline constexpr std::uint64_t kAuthorisationTime = 300'000'000;
 /// Connections whose user is remembered; the one not seen for longest is asked about again.
 inline constexpr std::size_t kKnownConnections = 1024;
 
+/// Bytes of each command's output that the gate keeps, from its end. Its beginning is left out and told.
+inline constexpr std::size_t kGateLogBytes = 2 * 1024 * 1024;
+
+/// Bytes of a failed command's output that the writer is told, from its end.
+inline constexpr std::size_t kFeedbackLogBytes = 16 * 1024;
+
+/// Tasks that are objects on the bus, at the most; the others are reached by ListTasks.
+inline constexpr std::uint32_t kLiveObjects = 4096;
+
 }  // namespace coffer::limits

@@ -1,0 +1,423 @@
+// The changing half of the engine: what people decide becomes facts, and what they set becomes rows.
+
+#include <algorithm>
+#include <utility>
+
+#include "agents/binding.hpp"
+#include "dbus/names.hpp"
+#include "engine/engine.hpp"
+#include "engine/host_rules.hpp"
+#include "engine/keep.hpp"
+#include "engine/snapshot.hpp"
+#include "engine/views.hpp"
+#include "model/digest.hpp"
+#include "model/limits.hpp"
+#include "model/spelling.hpp"
+#include "os/beneath.hpp"
+#include "os/clock.hpp"
+#include "os/log.hpp"
+
+namespace coffer::engine {
+namespace {
+
+std::unexpected<Error> invalid(std::string message) {
+  return std::unexpected(Error{ErrorCode::InvalidArgument, std::move(message)});
+}
+
+bool goodName(std::string_view name) {
+  const auto word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !name.empty() && name.size() <= 31 && word(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return word(c) || c == '-'; });
+}
+
+// What a repository's folder suggests as a name; the person can always give another.
+std::string nameFrom(std::string_view directory) {
+  while (directory.ends_with('/'))
+    directory.remove_suffix(1);
+  const auto slash = directory.rfind('/');
+  std::string name;
+  for (const char c : directory.substr(slash == std::string_view::npos ? 0 : slash + 1)) {
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9'))
+      name += lower;
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  }
+  while (name.ends_with('-'))
+    name.pop_back();
+  return name.substr(0, 31);
+}
+
+std::expected<model::Policy, Error> policyOf(const store::Project& project, const api::StringMap& asked) {
+  model::Policy policy;
+  for (const auto* map : {&project.policy, &asked}) {
+    for (const auto& [point, word] : *map) {
+      const auto decides = model::parse<model::Decides>(word);
+      if (!decides) return invalid("policy " + point + " is ask or auto, not " + word);
+      if (*decides == model::Decides::Branch && point != "landing")
+        return invalid("only landing can be decided by branch");
+      if (point == "plan")
+        policy.plan = *decides;
+      else if (point == "command")
+        policy.command = *decides;
+      else if (point == "risky")
+        policy.risky = *decides;
+      else if (point == "landing")
+        policy.landing = *decides;
+      else
+        return invalid("there is no policy " + point + "; there are plan, command, risky, landing");
+    }
+  }
+  return policy;
+}
+
+void apply(store::Project& project, const api::ProjectSettings& settings) {
+  if (settings.authorName) project.authorName = *settings.authorName;
+  if (settings.authorEmail) project.authorEmail = *settings.authorEmail;
+  if (settings.build) project.build = *settings.build;
+  if (settings.test) project.test = *settings.test;
+  const auto merge = [](api::StringMap& into, const api::StringMap& from) {
+    for (const auto& [key, value] : from) {
+      if (value.empty())
+        into.erase(key);
+      else
+        into[key] = value;
+    }
+  };
+  merge(project.policy, settings.policy);
+  merge(project.agents, settings.agents);
+}
+
+std::expected<void, Error> checkProject(const store::Project& project) {
+  for (const auto* text : {&project.authorName, &project.authorEmail}) {
+    if (text->empty())
+      return invalid(
+          "commits are made in your name: set it with git config user.name and git config user.email, then add the "
+          "project again");
+    if (text->find_first_of(std::string("<>\n\0", 4)) != std::string::npos)
+      return invalid("a name or an email may not hold <, > or a new line");
+  }
+  for (const auto& [role, binding] : project.agents) {
+    if (!model::parse<model::Role>(role))
+      return invalid("there is no role " + role + "; there are planner, writer, reviewer");
+    if (auto parsed = agents::Binding::parse(binding); !parsed) return invalid(parsed.error());
+  }
+  return policyOf(project, {}).transform([](const auto&) {});
+}
+
+template <typename T>
+void finish(const api::Done<T>& done, const std::expected<std::string, Error>& outcome, T value) {
+  if (outcome)
+    done(std::move(value));
+  else
+    done(std::unexpected(outcome.error()));
+}
+
+}  // namespace
+
+std::expected<std::optional<std::string>, Error> Engine::answered(const api::Request& request,
+                                                                  const std::string& operation) const {
+  if (request.id.empty()) return std::nullopt;
+  return store_->requests().find(request.caller.uid, request.id, operation);
+}
+
+void Engine::keepAnswer(const api::Request& request, const std::string& operation, const std::string& answer) const {
+  if (request.id.empty()) return;
+  if (auto kept = store_->requests().keep({request.caller.uid, request.id, operation, answer, os::now()}); !kept)
+    log::warning("the answer to a call cannot be kept: " + kept.error().message);
+}
+
+std::expected<std::map<model::Role, std::string>, Error> Engine::bindings(const model::Flow& flow,
+                                                                          const store::Project& project,
+                                                                          const api::StringMap& asked) const {
+  std::map<model::Role, std::string> result;
+  std::optional<agents::Binding> any;
+  for (const auto& [role, word] : model::Spelling<model::Role>::words) {
+    if (role == model::Role::Reviewer && !flow.hasReview()) continue;
+    agents::Binding binding;
+    for (const auto* map : {&asked, &project.agents}) {
+      const auto found = map->find(std::string(word));
+      if (found == map->end()) continue;
+      auto parsed = agents::Binding::parse(found->second);
+      if (!parsed) return invalid(parsed.error());
+      binding = binding.over(*parsed);
+    }
+    const auto machine = configuration_.current().roles.find(role);
+    if (machine != configuration_.current().roles.end()) binding = binding.over(machine->second);
+    if (binding.agent.empty() && any) binding = *any;  // one agent named is one agent for all
+    if (!binding.agent.empty() && !any) any = binding;
+    result[role] = binding.text();
+  }
+  for (auto& [role, text] : result) {
+    if (text.empty() && any) text = any->text();
+    if (text.empty())
+      return std::unexpected(Error{ErrorCode::NoAgent, "no agent is chosen for the " + std::string(model::spell(role)) +
+                                                           ": coffer new --agent " + std::string(model::spell(role)) +
+                                                           "=AGENT/MODEL, or set one for the project"});
+    const auto binding = agents::Binding::parse(text);
+    const auto* descriptor = binding ? agents_.find(binding->agent) : nullptr;
+    if (!descriptor)
+      return std::unexpected(Error{ErrorCode::NoAgent, "there is no agent " + text.substr(0, text.find_first_of("/@")) +
+                                                           " on this machine: coffer agent list"});
+  }
+  return result;
+}
+
+void Engine::addProject(const api::Request& request, const std::string& directory, const std::string& name,
+                        const api::ProjectSettings& settings, api::Done<std::uint64_t> done) {
+  const auto kept = answered(request, "AddProject");
+  if (!kept) return done(std::unexpected(kept.error()));
+  if (*kept) return done(Records::decimal(**kept));
+  store::Project project;
+  project.owner = request.caller.uid;
+  project.directory = directory;
+  project.name = name.empty() ? nameFrom(directory) : name;
+  apply(project, settings);
+  if (directory.empty() || directory.front() != '/' || directory.find('\0') != std::string::npos)
+    return done(invalid("the directory is named by its absolute path"));
+  if (!goodName(project.name))
+    return done(invalid("a project's name is [a-z0-9][a-z0-9-]*, at most 31 characters; give one with --name"));
+  if (auto checked = checkProject(project); !checked) return done(std::unexpected(checked.error()));
+  if (project.owner == 0)
+    return done(std::unexpected(
+        Error{ErrorCode::AccessDenied, "root owns no project: add it as the user whose repository it is"}));
+  addProjectNow(request, std::move(project), std::move(done));
+}
+
+Detached Engine::addProjectNow(api::Request request, store::Project project, api::Done<std::uint64_t> done) {
+  auto id = store_->projects().add(project);
+  if (!id) {
+    done(std::unexpected(id.error()));
+    co_return;
+  }
+  project.id = *id;
+  StepRun run;
+  run.context = &context_;
+  run.settings = {&configuration_, &agents_, &providers_, &prompts_};
+  run.task.owner = project.owner;
+  run.step.name = "coffer-p" + std::to_string(*id) + "-add";
+  run.project = project;
+  auto snapshot = co_await takeSnapshot(run);
+  if (snapshot) {
+    project.base = snapshot->commit;
+    if (auto set = store_->projects().set(project); !set) snapshot = std::unexpected(set.error());
+  }
+  if (!snapshot) {
+    static_cast<void>(store_->projects().remove(*id));
+    if (auto projects = os::openDirectory(context_.places.state + "/projects"))
+      static_cast<void>(os::removeTree(projects->get(), std::to_string(*id)));
+    done(std::unexpected(snapshot.error()));
+    co_return;
+  }
+  keepAnswer(request, "AddProject", std::to_string(*id));
+  if (observer_) observer_->objectAdded(api::ObjectKind::Project, *id);
+  done(*id);
+}
+
+void Engine::setProject(const api::Request&, std::uint64_t id, const api::ProjectSettings& settings,
+                        api::Done<api::Nothing> done) {
+  auto project = store_->projects().get(id);
+  if (!project) return done(std::unexpected(project.error()));
+  apply(*project, settings);
+  if (auto checked = checkProject(*project); !checked) return done(std::unexpected(checked.error()));
+  if (auto set = store_->projects().set(*project); !set) return done(std::unexpected(set.error()));
+  if (observer_) observer_->objectChanged(api::ObjectKind::Project, id);
+  done(api::Nothing{});
+}
+
+void Engine::removeProject(const api::Request&, std::uint64_t id, api::Done<api::Nothing> done) {
+  const auto project = store_->projects().get(id);
+  if (!project) return done(std::unexpected(project.error()));
+  if (auto removed = store_->projects().remove(id); !removed) return done(std::unexpected(removed.error()));
+  if (auto projects = os::openDirectory(context_.places.state + "/projects"))
+    if (auto gone = os::removeTree(projects->get(), std::to_string(id)); !gone)
+      log::warning("project " + std::to_string(id) + ": " + gone.error().message,
+                   {{names::kFieldProject, std::to_string(id)}});
+  if (observer_) observer_->objectRemoved(api::ObjectKind::Project, id, {project->owner, false});
+  done(api::Nothing{});
+}
+
+void Engine::createTask(const api::Request& request, std::uint64_t projectId, const std::string& prompt,
+                        const api::TaskSettings& settings, api::Done<std::uint64_t> done) {
+  const auto kept = answered(request, "CreateTask");
+  if (!kept) return done(std::unexpected(kept.error()));
+  if (*kept) return done(Records::decimal(**kept));
+  const auto project = store_->projects().get(projectId);
+  if (!project) return done(std::unexpected(project.error()));
+  if (project->owner != request.caller.uid)
+    return done(std::unexpected(Error{ErrorCode::AccessDenied, "a task belongs to the owner of its project"}));
+  if (prompt.find_first_not_of(" \t\r\n") == std::string::npos)
+    return done(invalid("say what is to be done: the request is empty"));
+  if (settings.plan)
+    return done(std::unexpected(Error{
+        ErrorCode::Unsupported, "a task begins with its planner's draft; a plan of your own cannot be handed in"}));
+  if (auto sealed = machineCanSeal(); !sealed) return done(std::unexpected(sealed.error()));
+  if (project->build.empty() && project->test.empty())
+    return done(std::unexpected(
+        Error{ErrorCode::NoCommand,
+              "the project " + project->name +
+                  " has no command that builds or tests it, so nothing could be checked: coffer project "
+                  "set --test CMD"}));
+  const auto name = settings.flow.empty() ? std::string(model::kDefaultFlow) : settings.flow;
+  const auto* flow = flows_.find(name);
+  if (!flow) return done(invalid("there is no flow " + name));
+  auto policy = policyOf(*project, settings.policy);
+  if (!policy) return done(std::unexpected(policy.error()));
+  auto bound = bindings(*flow, *project, settings.agents);
+  if (!bound) return done(std::unexpected(bound.error()));
+  auto id = store_->tasks().newId();
+  if (!id) return done(std::unexpected(id.error()));
+
+  model::Created fact;
+  fact.id = *id;
+  fact.project = projectId;
+  fact.owner = project->owner;
+  fact.title = titleOf(prompt);
+  fact.prompt = model::sha256(prompt);
+  fact.flow = *flow;
+  fact.policy = *policy;
+  fact.agents = std::move(*bound);
+  fact.rounds = settings.rounds.value_or(static_cast<std::uint32_t>(configuration_.current().rounds));
+  auto made = scheduler_->submit(*id, fact, {prompt}, {},
+                                 {request.caller.uid, request.id, "CreateTask", std::to_string(*id), true});
+  finish<std::uint64_t>(done, made, *id);
+}
+
+std::expected<std::string, Error> Engine::decide(const api::Request& request, std::uint64_t task, const char* operation,
+                                                 const model::Fact& fact, const std::vector<std::string>& texts) {
+  const auto name = std::string(operation) + " " + std::to_string(task);
+  const auto kept = answered(request, name);
+  if (!kept) return std::unexpected(kept.error());
+  if (*kept) return **kept;
+  auto outcome = scheduler_->submit(task, fact, texts, {}, {request.caller.uid, request.id, name, {}, true});
+  if (outcome)
+    log::write(log::Level::Info, "task " + std::to_string(task) + ": " + operation,
+               {{names::kFieldTask, std::to_string(task)}, {names::kFieldCaller, std::to_string(request.caller.uid)}},
+               names::kMessageTaskDecided);
+  return outcome;
+}
+
+void Engine::acceptPlan(const api::Request& request, std::uint64_t task, const std::string& digest,
+                        api::Done<api::Nothing> done) {
+  finish(done, decide(request, task, "AcceptPlan", model::PlanAccepted{digest}), api::Nothing{});
+}
+
+void Engine::acceptWork(const api::Request& request, std::uint64_t task, const std::string& digest,
+                        const std::string& branch, api::Done<std::string> done) {
+  const auto full = branch.empty() || branch.starts_with("refs/") ? branch : "refs/heads/" + branch;
+  auto outcome = decide(request, task, "AcceptWork", model::WorkAccepted{digest, full});
+  finish(done, outcome, outcome ? *outcome : std::string{});
+}
+
+void Engine::reply(const api::Request& request, std::uint64_t task, const std::string& text,
+                   api::Done<api::Nothing> done) {
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) return done(invalid("the reply is empty"));
+  finish(done, decide(request, task, "Reply", model::Replied{model::sha256(text)}, {text}), api::Nothing{});
+}
+
+void Engine::cancelTask(const api::Request& request, std::uint64_t task, api::Done<api::Nothing> done) {
+  finish(done, decide(request, task, "Cancel", model::Cancelled{}), api::Nothing{});
+}
+
+void Engine::deleteTask(const api::Request& request, std::uint64_t task, api::Done<api::Nothing> done) {
+  finish(done, decide(request, task, "Delete", model::Deleted{}), api::Nothing{});
+}
+
+void Engine::testAgent(const api::Request&, const std::string& agent, const std::string&,
+                       api::Done<std::uint64_t> done) {
+  if (!agents_.find(agent))
+    return done(std::unexpected(Error{ErrorCode::NoAgent, "there is no agent " + agent + ": coffer agent list"}));
+  done(std::unexpected(Error{ErrorCode::Unsupported, "an agent is tried by giving it a small task: coffer new"}));
+}
+
+void Engine::addProvider(const api::Request& request, const std::string& name, const std::string& kind,
+                         const std::string& baseUrl, bool machine, api::Done<std::uint64_t> done) {
+  const auto operation = "AddProvider " + name;
+  const auto kept = answered(request, operation);
+  if (!kept) return done(std::unexpected(kept.error()));
+  if (*kept) return done(Records::decimal(**kept));
+  if (!goodName(name)) return done(invalid("a provider's name is [a-z0-9][a-z0-9-]*, at most 31 characters"));
+  const auto* file = providers_.find(kind);
+  if (!file) {
+    std::string known;
+    for (const auto& [each, entry] : providers_.all())
+      known += (known.empty() ? "" : ", ") + each;
+    return done(invalid("there is no kind of provider " + kind + "; there are " + known));
+  }
+  store::Provider provider;
+  provider.owner = request.caller.uid;
+  provider.machine = machine;
+  provider.name = name;
+  provider.kind = kind;
+  provider.baseUrl = baseUrl.empty() ? file->baseUrl : baseUrl;
+  while (provider.baseUrl.ends_with('/'))
+    provider.baseUrl.pop_back();
+  if (!portOf(provider.baseUrl))
+    return done(invalid(provider.baseUrl + " is no URL that begins with https:// or http://"));
+  auto id = store_->providers().add(provider);
+  if (!id) return done(std::unexpected(id.error()));
+  keepAnswer(request, operation, std::to_string(*id));
+  if (auto applied = applyRules(); !applied) log::warning(applied.error().message);
+  if (observer_) observer_->objectAdded(api::ObjectKind::Provider, *id);
+  done(*id);
+}
+
+void Engine::setKey(const api::Request& request, std::uint64_t provider, std::string key,
+                    api::Done<api::Nothing> done) {
+  setKeyNow(request, provider, std::move(key), std::move(done));
+}
+
+Detached Engine::setKeyNow(api::Request, std::uint64_t id, std::string key, api::Done<api::Nothing> done) {
+  const auto hint = key.size() >= 12 ? key.substr(key.size() - 4) : std::string{};
+  auto put = co_await keys_->put(id, std::move(key));
+  if (!put) {
+    done(std::unexpected(put.error()));
+    co_return;
+  }
+  auto provider = store_->providers().get(id);
+  if (!provider) {
+    static_cast<void>(keys_->drop(id));
+    done(std::unexpected(provider.error()));
+    co_return;
+  }
+  if (auto set = store_->providers().setKeyPresent(id, true, hint.empty() ? "" : "..." + hint); !set) {
+    done(std::unexpected(set.error()));
+    co_return;
+  }
+  if (observer_) observer_->objectChanged(api::ObjectKind::Provider, id);
+  done(api::Nothing{});
+}
+
+void Engine::setProvider(const api::Request&, std::uint64_t id, const std::optional<std::string>& baseUrl,
+                         api::Done<api::Nothing> done) {
+  auto provider = store_->providers().get(id);
+  if (!provider) return done(std::unexpected(provider.error()));
+  if (baseUrl && *baseUrl != provider->baseUrl) {
+    if (!portOf(*baseUrl)) return done(invalid(*baseUrl + " is no URL that begins with https:// or http://"));
+    // A key is stored with the one place it may be sent to. It goes before the place changes: a crash between the two
+    // leaves a provider without a key, never a key with another place.
+    if (auto dropped = keys_->drop(id); !dropped) return done(std::unexpected(dropped.error()));
+    if (auto set = store_->providers().setBaseUrl(id, *baseUrl); !set) return done(std::unexpected(set.error()));
+  }
+  if (auto applied = applyRules(); !applied) log::warning(applied.error().message);
+  if (observer_) observer_->objectChanged(api::ObjectKind::Provider, id);
+  done(api::Nothing{});
+}
+
+void Engine::removeProvider(const api::Request&, std::uint64_t id, api::Done<api::Nothing> done) {
+  const auto provider = store_->providers().get(id);
+  if (!provider) return done(std::unexpected(provider.error()));
+  if (auto dropped = keys_->drop(id); !dropped) return done(std::unexpected(dropped.error()));
+  if (auto removed = store_->providers().remove(id); !removed) return done(std::unexpected(removed.error()));
+  if (auto applied = applyRules(); !applied) log::warning(applied.error().message);
+  if (observer_) observer_->objectRemoved(api::ObjectKind::Provider, id, {provider->owner, provider->machine});
+  done(api::Nothing{});
+}
+
+void Engine::reload(const api::Request&, api::Done<api::Nothing> done) {
+  readFiles();
+  if (auto applied = applyRules(); !applied) return done(std::unexpected(applied.error()));
+  done(api::Nothing{});
+}
+
+}  // namespace coffer::engine

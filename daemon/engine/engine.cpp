@@ -1,0 +1,184 @@
+#include "engine/engine.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dbus/names.hpp"
+#include "engine/host_rules.hpp"
+#include "engine/keep.hpp"
+#include "engine/views.hpp"
+#include "model/actions.hpp"
+#include "model/spelling.hpp"
+#include "os/beneath.hpp"
+#include "os/clock.hpp"
+#include "os/log.hpp"
+
+namespace coffer::engine {
+namespace {
+
+std::vector<std::filesystem::path> folders(const char* kind) {
+  return {std::filesystem::path("/usr/lib/cofferdam") / kind, std::filesystem::path("/etc/cofferdam") / kind};
+}
+
+// A file of the machine's administrator, as text; empty when it is not there.
+std::string machineFile(const char* path, std::size_t limit) {
+  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  std::string text(limit, '\0');
+  const auto got = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+// The secret that dummy keys are made from: made once, 32 random bytes.
+std::expected<std::string, Error> machineSecret(const std::string& state) {
+  auto directory = os::openDirectory(state);
+  if (!directory) return std::unexpected(directory.error());
+  auto secret = os::readBeneath(directory->get(), "secret", 64);
+  if (secret && secret->size() == 32) return secret;
+  std::string fresh(32, '\0');
+  if (::getrandom(fresh.data(), fresh.size(), 0) != static_cast<ssize_t>(fresh.size()))
+    return std::unexpected(Error{ErrorCode::Internal, "the kernel gave no random bytes"});
+  if (auto written = os::writeFile(directory->get(), "secret", fresh, 0600, true); !written)
+    return std::unexpected(written.error());
+  return fresh;
+}
+
+}  // namespace
+
+std::vector<std::string> missingControllers() {
+  const auto text = " " + machineFile("/sys/fs/cgroup/cgroup.controllers", 4096);
+  std::vector<std::string> missing;
+  for (const char* controller : {"memory", "pids"}) {
+    const auto at = text.find(std::string(" ") + controller);
+    const auto end = at == std::string::npos ? at : at + 1 + std::strlen(controller);
+    if (at == std::string::npos || (end < text.size() && text[end] != ' ' && text[end] != '\n'))
+      missing.emplace_back(controller);
+  }
+  return missing;
+}
+
+Engine::Engine(sd_event* event, sd_bus* bus)
+    : bus_(bus),
+      configuration_({"/etc/cofferdam/cofferd.toml", "/usr/lib/cofferdam/cofferd.toml"}),
+      agents_(folders("agents"), ".toml",
+              [](auto text, auto name, auto file) { return agents::readDescriptor(text, name, file); }),
+      flows_(folders("flows"), ".toml",
+             [](auto text, auto name, auto file) { return agents::readFlow(text, name, file); }),
+      providers_(folders("providers"), ".toml",
+                 [](auto text, auto name, auto file) { return agents::readProvider(text, name, file); }),
+      prompts_(folders("prompts"), ".md",
+               [](auto text, auto name, auto file) { return agents::PromptText::read(text, name, file); }) {
+  context_.event = event;
+}
+
+Engine::~Engine() = default;
+
+std::expected<void, Error> Engine::start() {
+  auto& places = context_.places;
+  for (const auto& path : {places.state, places.keys(), places.work(), places.state + "/tasks",
+                           places.state + "/projects", places.runtime, places.inputs()})
+    if (auto made = makePath(path); !made) return made;
+  for (const auto& path : {places.state, places.keys(), places.runtime})
+    if (::chmod(path.c_str(), 0700) < 0)
+      return std::unexpected(
+          Error{ErrorCode::Internal, "cannot close " + path + " to others: " + std::strerror(errno)});
+  auto secret = machineSecret(places.state);
+  if (!secret) return std::unexpected(secret.error());
+  context_.secret = std::move(*secret);
+
+  auto store = store::Store::open(places.database(), os::now());
+  if (!store) return std::unexpected(store.error());
+  store_ = std::move(*store);
+  context_.store = store_.get();
+  systemd_ = std::make_unique<sandbox::Systemd>(bus_);
+  if (auto started = systemd_->start(); !started) return started;
+  context_.systemd = systemd_.get();
+  walls_ = std::make_unique<walls::WallsClient>();
+  context_.walls = walls_.get();
+  keys_ = std::make_unique<KeyVault>(context_.event, places.keys());
+
+  readFiles();
+  if (auto hello = walls_->hello(); !hello)
+    return std::unexpected(Error{ErrorCode::Environment, "coffer-walls does not answer (" + hello.error().message +
+                                                             "): systemctl status coffer-walls"});
+  if (auto applied = applyRules(); !applied) return applied;
+
+  scheduler_ = std::make_unique<Scheduler>(
+      context_, Settings{&configuration_, &agents_, &providers_, &prompts_},
+      [this](const auto& before, const auto& after, const auto& events) { told(before, after, events); });
+  scheduler_->resume();
+  return {};
+}
+
+void Engine::readFiles() {
+  configuration_.reload();
+  agents_.reload();
+  flows_.reload();
+  providers_.reload();
+  prompts_.reload();
+  for (const auto& problem : manager({0, true}).configurationProblems)
+    log::write(log::Level::Warning, problem, {}, names::kMessageConfiguration);
+}
+
+std::expected<void, Error> Engine::applyRules() {
+  std::vector<std::string> urls;
+  std::vector<std::string> named;
+  const auto known = store_->providers().list(std::nullopt);
+  if (!known) return std::unexpected(known.error());
+  for (const auto& provider : *known)
+    urls.push_back(provider.baseUrl);
+  for (const auto& [name, file] : providers_.all()) {
+    urls.push_back(file.baseUrl);
+    named.insert(named.end(), file.allowAddresses.begin(), file.allowAddresses.end());
+  }
+  return applyHostRules(*walls_, machineFile("/etc/resolv.conf", 64 * 1024), urls, named);
+}
+
+std::expected<void, Error> Engine::machineCanSeal() const {
+  const auto& accepted = configuration_.current().acceptMissing;
+  for (const auto& controller : missingControllers()) {
+    if (std::ranges::find(accepted, controller) != accepted.end()) continue;
+    return std::unexpected(
+        Error{ErrorCode::Sandbox, "this machine's cgroups lack the " + controller +
+                                      " controller, so a sandbox's limit on it would not hold; boot with a unified "
+                                      "hierarchy that has it, or let an administrator accept that in "
+                                      "/etc/cofferdam/cofferd.toml: accept-missing = [\"" +
+                                      controller + "\"]"});
+  }
+  return {};
+}
+
+void Engine::told(const model::Task& before, const model::Task& after, const std::vector<model::Event>& events) {
+  const std::string id = std::to_string(after.id);
+  if (before.state != after.state || before.parked.reason != after.parked.reason) {
+    const std::string state(model::spell(after.state));
+    auto message = "task " + id + " is " + state;
+    if (after.parked.reason != model::Parked::No)
+      message += ", parked: " + std::string(model::spell(after.parked.reason));
+    const auto messageId = after.state == model::State::Failed || after.state == model::State::Cancelled
+                               ? names::kMessageTaskEnded
+                           : after.state == model::State::Landed ? names::kMessageTaskLanded
+                           : before.id == 0                      ? names::kMessageTaskCreated
+                           : model::needsPerson(after)           ? names::kMessageTaskWaits
+                                                                 : std::string_view{};
+    log::write(
+        log::Level::Info, message,
+        {{names::kFieldTask, id}, {names::kFieldOwner, std::to_string(after.owner)}, {names::kFieldState, state}},
+        messageId);
+  }
+  if (!observer_) return;
+  if (before.id == 0) observer_->objectAdded(api::ObjectKind::Task, after.id);
+  for (const auto& event : events)
+    observer_->event(eventView(after.id, event));
+  observer_->taskChanged(after.id, after.sequence);
+  if (after.deleted && !before.deleted) observer_->objectRemoved(api::ObjectKind::Task, after.id, {after.owner, false});
+}
+
+}  // namespace coffer::engine

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "agents/configuration.hpp"
+#include "agents/data_set.hpp"
+#include "agents/flow_file.hpp"
+#include "api/backend.hpp"
+#include "engine/context.hpp"
+#include "engine/key_vault.hpp"
+#include "engine/scheduler.hpp"
+#include "workers/record.hpp"
+
+namespace coffer::engine {
+
+/// The daemon behind its bus: projects, providers, tasks, and what the machine's files say. Everything that changes
+/// goes through the store before anything acts on it. One thread; the bus and the event loop outlive it.
+class Engine : public api::Backend {
+ public:
+  Engine(sd_event* event, sd_bus* bus);
+  ~Engine() override;
+
+  /// Opens the store, finds coffer-walls, reads the machine's files, and goes on with what was open. An error here is
+  /// one that the daemon must not run with.
+  std::expected<void, Error> start();
+
+  void observe(api::Observer* observer) override { observer_ = observer; }
+
+  [[nodiscard]] std::optional<api::Ownership> owner(api::ObjectKind kind, std::uint64_t id) const override;
+  [[nodiscard]] std::vector<std::uint64_t> objects(api::ObjectKind kind, std::optional<uid_t> uid) const override;
+  [[nodiscard]] api::ManagerView manager(const api::Caller& caller) const override;
+  [[nodiscard]] std::expected<api::TaskView, Error> task(std::uint64_t id) const override;
+  [[nodiscard]] std::expected<api::ProjectView, Error> project(std::uint64_t id) const override;
+  [[nodiscard]] std::expected<api::ProviderView, Error> provider(std::uint64_t id) const override;
+  [[nodiscard]] std::vector<api::AgentView> agents(const api::Caller& caller) const override;
+  [[nodiscard]] std::optional<std::uint64_t> projectByName(uid_t uid, const std::string& name) const override;
+  [[nodiscard]] std::expected<api::TaskPage, Error> listTasks(const api::Caller& caller, const api::TaskFilter& filter,
+                                                              std::uint64_t cursor, std::uint32_t limit) const override;
+  [[nodiscard]] std::expected<std::vector<api::EventView>, Error> listEvents(const api::Caller& caller,
+                                                                             const api::EventFilter& filter,
+                                                                             std::uint64_t after,
+                                                                             std::uint32_t limit) const override;
+  [[nodiscard]] std::expected<std::vector<api::RunView>, Error> listRuns(std::uint64_t task) const override;
+  [[nodiscard]] std::expected<std::vector<api::FindingView>, Error> listFindings(std::uint64_t task) const override;
+  [[nodiscard]] std::expected<api::Content, Error> text(std::uint64_t task, const std::string& what,
+                                                        std::optional<std::uint64_t> run) const override;
+  void checkSystem(const api::Caller& caller, api::Done<std::vector<api::CheckView>> done) override;
+
+  void addProject(const api::Request& request, const std::string& directory, const std::string& name,
+                  const api::ProjectSettings& settings, api::Done<std::uint64_t> done) override;
+  void setProject(const api::Request& request, std::uint64_t project, const api::ProjectSettings& settings,
+                  api::Done<api::Nothing> done) override;
+  void removeProject(const api::Request& request, std::uint64_t project, api::Done<api::Nothing> done) override;
+  void createTask(const api::Request& request, std::uint64_t project, const std::string& prompt,
+                  const api::TaskSettings& settings, api::Done<std::uint64_t> done) override;
+  void acceptPlan(const api::Request& request, std::uint64_t task, const std::string& digest,
+                  api::Done<api::Nothing> done) override;
+  void acceptWork(const api::Request& request, std::uint64_t task, const std::string& digest, const std::string& branch,
+                  api::Done<std::string> done) override;
+  void reply(const api::Request& request, std::uint64_t task, const std::string& text,
+             api::Done<api::Nothing> done) override;
+  void cancelTask(const api::Request& request, std::uint64_t task, api::Done<api::Nothing> done) override;
+  void deleteTask(const api::Request& request, std::uint64_t task, api::Done<api::Nothing> done) override;
+  void testAgent(const api::Request& request, const std::string& agent, const std::string& model,
+                 api::Done<std::uint64_t> done) override;
+  void addProvider(const api::Request& request, const std::string& name, const std::string& kind,
+                   const std::string& baseUrl, bool machine, api::Done<std::uint64_t> done) override;
+  void setKey(const api::Request& request, std::uint64_t provider, std::string key,
+              api::Done<api::Nothing> done) override;
+  void setProvider(const api::Request& request, std::uint64_t provider, const std::optional<std::string>& baseUrl,
+                   api::Done<api::Nothing> done) override;
+  void removeProvider(const api::Request& request, std::uint64_t provider, api::Done<api::Nothing> done) override;
+  void reload(const api::Request& request, api::Done<api::Nothing> done) override;
+
+ private:
+  void readFiles();
+  std::expected<void, Error> applyRules();
+  std::expected<void, Error> machineCanSeal() const;
+  std::expected<std::map<model::Role, std::string>, Error> bindings(const model::Flow& flow,
+                                                                    const store::Project& project,
+                                                                    const api::StringMap& asked) const;
+  [[nodiscard]] std::expected<std::optional<std::string>, Error> answered(const api::Request& request,
+                                                                          const std::string& operation) const;
+  void keepAnswer(const api::Request& request, const std::string& operation, const std::string& answer) const;
+  Detached addProjectNow(api::Request request, store::Project project, api::Done<std::uint64_t> done);
+  Detached setKeyNow(api::Request request, std::uint64_t provider, std::string key, api::Done<api::Nothing> done);
+  std::expected<std::string, Error> decide(const api::Request& request, std::uint64_t task, const char* operation,
+                                           const model::Fact& fact, const std::vector<std::string>& texts = {});
+  void told(const model::Task& before, const model::Task& after, const std::vector<model::Event>& events);
+
+  sd_bus* bus_;
+  Context context_;
+  std::unique_ptr<sandbox::Systemd> systemd_;
+  std::unique_ptr<walls::WallsClient> walls_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<KeyVault> keys_;
+  std::unique_ptr<Scheduler> scheduler_;
+  api::Observer* observer_ = nullptr;
+
+  agents::ConfigurationFile configuration_;
+  agents::DataSet<agents::Descriptor> agents_;
+  agents::DataSet<model::Flow> flows_;
+  agents::DataSet<agents::ProviderFile> providers_;
+  agents::DataSet<agents::PromptText> prompts_;
+};
+
+/// Which cgroup controllers this machine lacks, of those that limits need: memory, pids.
+std::vector<std::string> missingControllers();
+
+}  // namespace coffer::engine

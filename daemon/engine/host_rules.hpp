@@ -1,0 +1,27 @@
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agents/provider_file.hpp"
+#include "dbus/error.hpp"
+#include "walls/client.hpp"
+
+namespace coffer::engine {
+
+/// What the host table says our own uids may reach, from the machine's files: the servers of resolv.conf, the ports of
+/// the providers' base URLs, and the addresses that an administrator named. Applied as a whole, each set in one
+/// transaction.
+std::expected<void, Error> applyHostRules(walls::WallsClient& walls, std::string_view resolvConf,
+                                          const std::vector<std::string>& baseUrls,
+                                          const std::vector<std::string>& namedAddresses);
+
+/// "192.0.2.1:8080" or "[2001:db8::1]:8080" as an entry of the host table.
+std::expected<walls::HostEntry, Error> parseAddressAndPort(std::string_view text);
+
+/// The port of a base URL: named, or its scheme's; nothing for a URL that is none.
+std::optional<std::uint16_t> portOf(std::string_view url);
+
+}  // namespace coffer::engine

@@ -1,0 +1,197 @@
+#include "engine/scheduler.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "dbus/names.hpp"
+#include "os/clock.hpp"
+#include "os/event.hpp"
+#include "os/log.hpp"
+
+namespace coffer::engine {
+namespace {
+
+// Taking away what a dead task left can fail for a moment (something still writes back); it is tried again, ever less
+// often.
+constexpr std::uint64_t kCleanUpPauseUs = 1'000'000;
+constexpr std::uint64_t kCleanUpPauseMaxUs = 300'000'000;
+
+bool takesSlot(model::StepKind kind) { return kind == model::StepKind::Turn || kind == model::StepKind::Gate; }
+bool cleansUp(model::StepKind kind) { return kind == model::StepKind::CleanUp || kind == model::StepKind::Erase; }
+
+}  // namespace
+
+Scheduler::Scheduler(Context& context, Settings settings, Told told)
+    : context_(context), settings_(settings), told_(std::move(told)) {
+  const auto named = settings_.configuration->current().tasksAtOnce;
+  slots_ = named ? named : std::max(1U, std::thread::hardware_concurrency());
+}
+
+void Scheduler::resume() {
+  const auto tasks = context_.store->tasks().live();
+  if (!tasks) {
+    log::error("what is open cannot be read: " + tasks.error().message);
+    return;
+  }
+  for (const auto& task : *tasks)
+    follow(task);
+}
+
+std::expected<std::string, Error> Scheduler::submit(std::uint64_t id, const model::Fact& fact,
+                                                    std::vector<std::string> texts,
+                                                    std::vector<store::Finding> findings, const Call& call) {
+  model::Task before;
+  if (!std::holds_alternative<model::Created>(fact)) {
+    auto found = context_.store->tasks().get(id);
+    if (!found) return std::unexpected(found.error());
+    before = std::move(*found);
+  }
+  const auto at = os::now();
+  auto decision = model::decide(before, fact, at);
+  if (!decision) return std::unexpected(decision.error());
+  if (decision->already) return decision->answer;
+  const auto answer = call.answer.empty() ? decision->answer : call.answer;
+  store::Append what;
+  what.events = std::move(decision->events);
+  what.texts = std::move(texts);
+  what.findings = std::move(findings);
+  what.fromPerson = call.person;
+  if (!call.id.empty()) what.request = store::RequestAnswer{call.uid, call.id, call.operation, answer, at};
+  auto appended = context_.store->tasks().append(before, std::move(what));
+  if (!appended) return std::unexpected(appended.error());
+  if (appended->earlier) return *appended->earlier;
+  told_(before, appended->task, appended->events);
+  follow(appended->task);
+  return answer;
+}
+
+void Scheduler::follow(const model::Task& task) {
+  if (task.parked.until) wakeAt(task.id, task.parked.until, task.sequence);
+  const auto found = performing_.find(task.id);
+  if (found == performing_.end()) {
+    if (task.step) perform(task.id);
+    return;
+  }
+  // What is being performed was overtaken by a decision: it is cut off, and what is open now follows it.
+  auto& performing = found->second;
+  if (!performing.stopping && (!task.step || task.step->name != performing.step)) {
+    performing.stopping = true;
+    stop(task.id, performing.step);
+  }
+}
+
+Detached Scheduler::stop(std::uint64_t, std::string step) {
+  auto units = co_await context_.systemd->list(step + "*");
+  if (!units) co_return;
+  // The gateway stays until the step itself stops it: it still has to say what the turn cost.
+  for (const auto& unit : *units)
+    if (unit == step + ".service" || (unit.starts_with(step + "-c") && unit.ends_with(".service")))
+      co_await context_.systemd->remove(unit);
+}
+
+Detached Scheduler::wakeAt(std::uint64_t id, std::uint64_t until, std::uint64_t sequence) {
+  const auto now = os::now();
+  co_await os::pause(context_.event, until > now ? until - now : 0);
+  const auto task = context_.store->tasks().get(id);
+  if (!task || task->sequence != sequence) co_return;  // something else happened meanwhile
+  static_cast<void>(submit(id, model::Retried{}));
+}
+
+Async<Done> Scheduler::slot() {
+  if (slots_ > 0) {
+    --slots_;
+    co_return Done{};
+  }
+  Completion<Done> free;
+  waiting_.push_back(free);
+  co_await free;
+  co_return Done{};
+}
+
+void Scheduler::freeSlot() {
+  if (waiting_.empty()) {
+    ++slots_;
+    return;
+  }
+  auto next = waiting_.front();
+  waiting_.pop_front();
+  next.set({});
+}
+
+Async<std::expected<StepOutcome, Error>> Scheduler::performStep(StepRun& run) {
+  switch (run.step.kind) {
+    case model::StepKind::Snapshot:
+      co_return co_await performSnapshot(run);
+    case model::StepKind::Turn:
+      co_return co_await performTurn(run);
+    case model::StepKind::Import:
+      co_return co_await performImport(run);
+    case model::StepKind::Gate:
+      co_return co_await performGate(run);
+    case model::StepKind::Diff:
+      co_return co_await performDiff(run);
+    case model::StepKind::Land:
+      co_return co_await performLand(run);
+    case model::StepKind::CleanUp:
+    case model::StepKind::Erase:
+      co_return co_await performCleanUp(run);
+  }
+  co_return std::unexpected(Error{ErrorCode::Internal, "an unknown kind of step"});
+}
+
+Detached Scheduler::perform(std::uint64_t id) {
+  if (performing_.contains(id)) co_return;
+  performing_.emplace(id, Performing{});
+  // The caller's stack unwinds first: a step never runs inside the transaction's call that opened it.
+  co_await os::pause(context_.event, 0);
+  while (true) {
+    auto task = context_.store->tasks().get(id);
+    if (!task || !task->step) break;
+    StepRun run;
+    run.context = &context_;
+    run.settings = settings_;
+    run.step = *task->step;
+    run.task = std::move(*task);
+    performing_[id] = {run.step.name, false};
+    auto project = context_.store->projects().get(run.task.project);
+    if (project) run.project = std::move(*project);
+
+    const bool slotted = takesSlot(run.step.kind);
+    if (slotted) co_await slot();
+    // A decision may have come while it waited.
+    const auto current = context_.store->tasks().get(id);
+    if (!current || !current->step || current->step->name != run.step.name) {
+      if (slotted) freeSlot();
+      continue;
+    }
+    if (cleansUp(run.step.kind) && run.step.attempt > 1) {
+      const auto doublings = std::min<std::uint64_t>(run.step.attempt - 2, 10);
+      co_await os::pause(context_.event, std::min(kCleanUpPauseUs << doublings, kCleanUpPauseMaxUs));
+    }
+    std::expected<StepOutcome, Error> outcome = std::unexpected(Error{});
+    if (!project && !cleansUp(run.step.kind))
+      outcome = std::unexpected(project.error());
+    else
+      outcome = co_await performStep(run);
+    if (slotted) freeSlot();
+
+    const bool overtaken = performing_[id].stopping;
+    std::expected<std::string, Error> taken;
+    if (outcome) {
+      taken = submit(id, outcome->fact, std::move(outcome->texts), std::move(outcome->findings));
+    } else if (!overtaken) {
+      log::warning("step " + run.step.name + ": " + outcome.error().message, {{names::kFieldTask, std::to_string(id)}});
+      taken = submit(id, model::StepFailed{run.step.name, outcome.error()});
+    }
+    if (!taken && !overtaken) {
+      // The fact could not be stored (a full disk, say). Everything it says is found again when the step is done again.
+      log::error("step " + run.step.name + " is done but cannot be recorded: " + taken.error().message,
+                 {{names::kFieldTask, std::to_string(id)}});
+      co_await os::pause(context_.event, kCleanUpPauseUs * 5);
+    }
+  }
+  performing_.erase(id);
+}
+
+}  // namespace coffer::engine

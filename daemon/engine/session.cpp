@@ -1,0 +1,286 @@
+#include "engine/session.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include "engine/keep.hpp"
+#include "engine/unit_input.hpp"
+#include "model/limits.hpp"
+#include "os/beneath.hpp"
+
+namespace coffer::engine {
+namespace {
+
+std::unexpected<Error> failed(const std::string& what) {
+  const int number = errno;
+  return std::unexpected(Error{number == ENOSPC ? ErrorCode::NoSpace : ErrorCode::Internal,
+                               "cannot " + what + ": " + std::strerror(number)});
+}
+
+std::expected<void, Error> mountImage(Context& context, std::uint64_t task, const std::string& name,
+                                      const std::string& file, bool noExec) {
+  const auto path = context.places.task(task) + "/" + file;
+  Fd image(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (!image) return failed("open the disk image of task " + std::to_string(task));
+  return context.walls->mountImage(name, image.get(), noExec);
+}
+
+// Formats a plain file of that size as a file system with a journal, as nobody, and moves it to the task.
+Async<std::expected<void, Error>> makeImage(Context& context, std::uint64_t task, std::uint32_t owner, std::string file,
+                                            std::uint64_t bytes) {
+  const auto destination = context.places.task(task);
+  struct stat status{};
+  if (::lstat((destination + "/" + file).c_str(), &status) == 0) co_return {};
+  const auto unit = "coffer-" + std::to_string(task) + "-0-" + (file == "image" ? "image" : "output") + "-1";
+  auto uid = context.uid(model::UidPart::Worker, task, unit);
+  if (!uid) co_return std::unexpected(uid.error());
+  auto identity = context.identities.announce(*uid);
+  if (!identity) co_return std::unexpected(identity.error());
+  co_await context.systemd->remove(unit + ".service");
+  auto in = writeInput(context.places, unit, *identity, {});
+  if (!in) co_return std::unexpected(in.error());
+  auto out = makeOutput(context.places, unit, *uid);
+  if (!out) co_return std::unexpected(out.error());
+
+  sandbox::SealedSpec spec;
+  spec.name = unit;
+  spec.slice = taskSlice(owner, task);
+  spec.identity = *identity;
+  // No reserve for root, no room to grow: the size is the task's quota. Inode tables are made as they are used.
+  spec.command = {{"/usr/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-O", "^resize_inode", "-E",
+                   "lazy_itable_init=1,lazy_journal_init=1,nodiscard,root_owner=0:0", "/out/image",
+                   std::to_string(bytes / 1024) + "k"}};
+  spec.limits.runtimeUs = 60'000'000;
+  spec.in = *in;
+  spec.out = *out;
+  auto description = std::make_shared<sandbox::Unit>(sandbox::workerUnit(spec));
+  std::expected<void, Error> result;
+  if (auto started = co_await context.systemd->startUnit(description); !started) {
+    result = std::unexpected(started.error());
+  } else if (auto end = co_await context.systemd->waitForEnd(description->name); !end) {
+    result = std::unexpected(end.error());
+  } else if (!*end || !(*end)->success()) {
+    result = std::unexpected(
+        Error{ErrorCode::Environment, "cannot make a disk image of " + std::to_string(bytes >> 20U) + " MiB for task " +
+                                          std::to_string(task) + "; journalctl -u " + unit + " says why"});
+  } else {
+    result = keepFile(*out, "image", destination, file, 0, 0600);
+  }
+  co_await context.systemd->remove(description->name);
+  static_cast<void>(removeInput(context.places, unit));
+  static_cast<void>(removeOutput(context.places, unit));
+  context.releaseUid(task, unit);
+  co_return result;
+}
+
+std::string addressText(const walls::RefusalEntry& entry) {
+  char text[INET6_ADDRSTRLEN] = {};
+  const int family = entry.family == 6 ? AF_INET6 : AF_INET;
+  return ::inet_ntop(family, entry.address.data(), text, sizeof text) ? text : "";
+}
+
+}  // namespace
+
+Async<std::expected<void, Error>> makeImages(Context& context, std::uint64_t task, std::uint32_t owner,
+                                             std::uint64_t taskBytes, std::uint64_t outputBytes) {
+  if (auto made = makePath(context.places.task(task)); !made) co_return made;
+  if (auto made = co_await makeImage(context, task, owner, "image", taskBytes); !made) co_return made;
+  co_return co_await makeImage(context, task, owner, "output.image", outputBytes);
+}
+
+Async<std::expected<void, Error>> makeSlices(Context& context, std::uint64_t task, std::uint32_t owner,
+                                             const sandbox::SliceLimits& box) {
+  for (const auto& [name, limits] :
+       {std::pair{taskSlice(owner, task), sandbox::SliceLimits{}}, std::pair{boxSlice(owner, task), box}}) {
+    auto slice = std::make_shared<sandbox::Unit>();
+    slice->name = name;
+    slice->set("Description", "Cofferdam task " + std::to_string(task));
+    for (auto& property : sandbox::sliceProperties(limits))
+      slice->properties.push_back(property);
+    auto started = co_await context.systemd->startUnit(slice);
+    if (!started && started.error().code != ErrorCode::Busy) co_return started;
+  }
+  co_return {};
+}
+
+std::string Session::workspace() const { return context_.places.workspace(spec_.run); }
+std::string Session::namespacePath() const { return context_.places.netns(spec_.run); }
+std::string Session::directory(const std::string& name) const {
+  return context_.places.image(taskImage(spec_.task)) + "/" + name;
+}
+std::string Session::outputFile(const std::string& unit, const char* which) const {
+  return context_.places.image(outputImage(spec_.task)) + "/" + unit + "." + which;
+}
+
+std::expected<void, Error> Session::remount(bool readOnly) {
+  if (auto gone = context_.walls->unmountWorkspace(spec_.run); !gone) return gone;
+  spec_.readOnly = readOnly;
+  return mounts();
+}
+
+std::expected<void, Error> Session::mounts() {
+  if (auto mounted = mountImage(context_, spec_.task, taskImage(spec_.task), "image", false); !mounted) return mounted;
+  if (auto mounted = mountImage(context_, spec_.task, outputImage(spec_.task), "output.image", true); !mounted)
+    return mounted;
+  for (const auto& name : spec_.directories)
+    if (auto made = context_.walls->makeDirectory(taskImage(spec_.task), name, spec_.uid); !made) return made;
+  if (spec_.checkout.empty()) return {};
+  auto state = context_.walls->openState();
+  if (!state) return std::unexpected(state.error());
+  auto lower = os::openBeneath(state->get(), std::string_view(spec_.checkout).substr(context_.places.state.size() + 1),
+                               O_PATH | O_DIRECTORY);
+  if (!lower) return std::unexpected(lower.error());
+  struct stat status{};
+  if (::fstat(lower->get(), &status) < 0) return failed("look at the checkout " + spec_.checkout);
+  std::optional<walls::Layer> layer;
+  if (!spec_.layer.empty()) layer = walls::Layer{taskImage(spec_.task), spec_.layer};
+  return context_.walls->mountWorkspace(spec_.run, lower->get(), {status.st_uid, status.st_gid, spec_.uid}, layer,
+                                        spec_.readOnly);
+}
+
+Async<std::expected<void, Error>> Session::serve(std::string suffix, model::UidPart part, Records request,
+                                                 std::vector<sandbox::PassedFd> fds, std::string credential) {
+  const auto name = spec_.run + suffix;
+  auto state = co_await context_.systemd->state(name + ".service");
+  if (!state) co_return std::unexpected(state.error());
+  if (state->running()) co_return {};  // it serves already; its listeners are the ones there are
+  co_await context_.systemd->remove(name + ".service");
+
+  auto uid = context_.uid(part, spec_.task, name);
+  if (!uid) co_return std::unexpected(uid.error());
+  auto identity = context_.identities.announce(*uid);
+  if (!identity) co_return std::unexpected(identity.error());
+  auto in = writeInput(context_.places, name, *identity, {{"request", request.serialize()}});
+  if (!in) co_return std::unexpected(in.error());
+  // What it metered before it was cut off counts, so its output is not made new.
+  const auto out = context_.places.work() + "/" + name;
+  struct stat status{};
+  if (::lstat(out.c_str(), &status) < 0)
+    if (auto made = makeOutput(context_.places, name, *uid); !made) co_return std::unexpected(made.error());
+
+  sandbox::SealedSpec spec;
+  spec.name = name;
+  spec.slice = taskSlice(spec_.owner, spec_.task);
+  spec.identity = *identity;
+  spec.in = *in;
+  spec.out = out;
+  spec.fds = std::move(fds);
+  std::shared_ptr<sandbox::Unit> unit;
+  if (part == model::UidPart::Gateway) {
+    spec.command = {{"/usr/libexec/cofferdam/coffer-gateway"}};
+    unit = std::make_shared<sandbox::Unit>(sandbox::gatewayUnit({spec, credential}));
+  } else {
+    spec.command = {{"/usr/libexec/cofferdam/coffer-resolver"}};
+    unit = std::make_shared<sandbox::Unit>(sandbox::resolverUnit(spec));
+  }
+  co_return co_await context_.systemd->startUnit(unit);
+}
+
+Async<std::expected<void, Error>> Session::servers() {
+  if (!spec_.network) co_return {};
+  auto listeners = context_.walls->createNetns(spec_.run);
+  if (!listeners) co_return std::unexpected(listeners.error());
+  const auto shared = [](Fd& fd) { return std::make_shared<Fd>(std::move(fd)); };
+  std::vector<sandbox::PassedFd> names;
+  names.push_back({"dns-udp", shared(listeners->dnsUdp)});
+  names.push_back({"dns-tcp", shared(listeners->dnsTcp)});
+  auto served = co_await serve("-resolver", model::UidPart::Resolver, Records{}, std::move(names), std::string{});
+  if (!served || !spec_.gateway) co_return served;
+  std::vector<sandbox::PassedFd> endpoint;
+  endpoint.push_back({"model", shared(listeners->model)});
+  co_return co_await serve("-gateway", model::UidPart::Gateway, spec_.gateway->request, std::move(endpoint),
+                           spec_.gateway->credential);
+}
+
+Async<std::expected<void, Error>> Session::open() {
+  if (auto mounted = mounts(); !mounted) co_return mounted;
+  co_return co_await servers();
+}
+
+Async<std::expected<void, Error>> Session::close() {
+  std::expected<void, Error> result;
+  const auto note = [&result](const std::expected<void, Error>& outcome) {
+    if (!outcome && result) result = outcome;
+  };
+  for (const char* suffix : {"-gateway", "-resolver"}) {
+    const auto name = spec_.run + suffix;
+    note(co_await context_.systemd->remove(name + ".service"));
+    note(removeInput(context_.places, name));
+    note(removeOutput(context_.places, name));
+    context_.releaseUid(spec_.task, name);
+  }
+  note(context_.walls->removeNetns(spec_.run));
+  note(context_.walls->unmountWorkspace(spec_.run));
+  for (const auto& name : spec_.temporary) {
+    // Bounded parts: a tree of an agent's making must not hold up whoever else asks coffer-walls for something.
+    for (auto gone = context_.walls->removeDirectory(taskImage(spec_.task), name); !gone || !*gone;
+         gone = context_.walls->removeDirectory(taskImage(spec_.task), name)) {
+      if (gone) continue;
+      if (gone.error().code != ErrorCode::NotFound) note(std::unexpected(gone.error()));
+      break;
+    }
+  }
+  note(context_.walls->unmountImage(taskImage(spec_.task)));
+  note(context_.walls->unmountImage(outputImage(spec_.task)));
+  co_return result;
+}
+
+std::expected<std::pair<std::string, std::string>, Error> Session::outputs(const std::string& unit) const {
+  auto directory = os::openDirectory(context_.places.image(outputImage(spec_.task)));
+  if (!directory) return std::unexpected(directory.error());
+  for (const char* which : {"out", "err"}) {
+    const auto name = unit + "." + which;
+    Fd file(::openat(directory->get(), name.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+    if (!file) return failed("make the output file of " + unit);
+    if (::fchmod(file.get(), 0644) < 0) return failed("make the output file of " + unit);
+    // The unit holds a descriptor of it and could shorten it; append-only, it can only add.
+    unsigned flags = 0;
+    if (::ioctl(file.get(), FS_IOC_GETFLAGS, &flags) < 0) return failed("look at the output file of " + unit);
+    flags |= FS_APPEND_FL;
+    if (::ioctl(file.get(), FS_IOC_SETFLAGS, &flags) < 0)
+      return failed("make the output file of " + unit + " append-only");
+  }
+  return std::pair{outputFile(unit, "out"), outputFile(unit, "err")};
+}
+
+std::vector<store::Refusal> Session::refusals(const std::string& role) const {
+  std::vector<store::Refusal> list;
+  if (!spec_.network) return list;
+  if (auto told = context_.walls->refusals(spec_.run)) {
+    for (const auto& entry : told->entries) {
+      const char* protocol = entry.protocol == IPPROTO_TCP ? "tcp" : entry.protocol == IPPROTO_UDP ? "udp" : "other";
+      list.push_back({role, protocol, addressText(entry), "", entry.port, "no network", entry.packets});
+    }
+  }
+  auto output = os::openDirectory(context_.places.work() + "/" + spec_.run + "-resolver");
+  if (!output) return list;
+  const auto bytes = os::readBeneath(output->get(), "names", limits::kReportBytes);
+  if (!bytes) return list;
+  const auto records = Records::parse(*bytes);
+  if (!records) return list;
+  for (const auto& record : records->list()) {
+    if (record.key == "name") list.push_back({role, "dns", "", record.value, 53, "no network", 1});
+    if (record.key == "count" && !list.empty()) list.back().count = Records::decimal(record.value);
+  }
+  return list;
+}
+
+Records Session::metered() const {
+  auto output = os::openDirectory(context_.places.work() + "/" + spec_.run + "-gateway");
+  if (!output) return {};
+  const auto bytes = os::readBeneath(output->get(), "usage", limits::kReportBytes);
+  if (!bytes) return {};
+  auto records = Records::parse(*bytes);
+  return records ? std::move(*records) : Records{};
+}
+
+}  // namespace coffer::engine

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dbus/error.hpp"
+#include "engine/context.hpp"
+#include "os/async.hpp"
+#include "sandbox/sealed.hpp"
+#include "workers/record.hpp"
+
+namespace coffer::engine {
+
+/// What the gateway of one run is told; the key itself is a credential and not here.
+struct GatewayTerms {
+  Records request;
+  std::string credential;  ///< encrypted file of ours, or empty
+};
+
+/// The surroundings of one sandbox.
+struct SessionSpec {
+  std::uint64_t task = 0;
+  std::uint32_t owner = 0;
+  std::string run;        ///< name of the sandbox's unit without suffix; everything here is named for it
+  std::uint32_t uid = 0;  ///< who runs inside
+  std::string checkout;   ///< the prepared checkout below the workspace
+  std::string layer;      ///< directory of the task's image that takes what is written; empty: read-only without one
+  bool readOnly = false;  ///< the merged tree is shown read-only
+  std::vector<std::string> directories;  ///< made in the task's image for the uid: home, exchange
+  std::vector<std::string> temporary;    ///< directories of the task's image that close() removes
+  bool network = true;                   ///< a namespace with a resolver that says no
+  std::optional<GatewayTerms> gateway;
+};
+
+/// Everything around a sandbox, built before anything runs in it and taken away after it: mounts, namespace with its
+/// rules and listeners, gateway and resolver. open() may be called again for the same run, in this process or the next
+/// one: what stands is used as it stands, what is missing is made.
+class Session {
+ public:
+  Session(Context& context, SessionSpec spec) : context_(context), spec_(std::move(spec)) {}
+
+  Async<std::expected<void, Error>> open();
+  /// Takes everything away, whatever stands. What could not be taken away is the error; the rest is gone.
+  Async<std::expected<void, Error>> close();
+
+  /// Mounts the workspace again with the merged tree read-only (or writable): between a worker that prepares it and the
+  /// run that reads it.
+  std::expected<void, Error> remount(bool readOnly);
+
+  [[nodiscard]] std::string workspace() const;
+  [[nodiscard]] std::string namespacePath() const;
+  /// A directory of the task's image.
+  [[nodiscard]] std::string directory(const std::string& name) const;
+  /// The files that standard output and error of a unit are appended to; made so that the unit can only add to them.
+  std::expected<std::pair<std::string, std::string>, Error> outputs(const std::string& unit) const;
+  [[nodiscard]] std::string outputFile(const std::string& unit, const char* which) const;
+
+  /// What was refused in the sandbox, told so far. Names from the resolver, addresses from the namespace's rules.
+  [[nodiscard]] std::vector<store::Refusal> refusals(const std::string& role) const;
+
+  /// What the gateway metered, as it stands in its output; empty records when there is no gateway.
+  [[nodiscard]] Records metered() const;
+
+ private:
+  std::expected<void, Error> mounts();
+  Async<std::expected<void, Error>> servers();
+  Async<std::expected<void, Error>> serve(std::string suffix, model::UidPart part, Records request,
+                                          std::vector<sandbox::PassedFd> fds, std::string credential);
+
+  Context& context_;
+  SessionSpec spec_;
+};
+
+/// The image of a task and the one of its output, made once by a worker that formats a plain file.
+Async<std::expected<void, Error>> makeImages(Context& context, std::uint64_t task, std::uint32_t owner,
+                                             std::uint64_t taskBytes, std::uint64_t outputBytes);
+
+/// The slices of a task with their limits; there already is success.
+Async<std::expected<void, Error>> makeSlices(Context& context, std::uint64_t task, std::uint32_t owner,
+                                             const sandbox::SliceLimits& box);
+
+}  // namespace coffer::engine

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <expected>
+#include <string>
+
+#include "dbus/error.hpp"
+#include "engine/step_run.hpp"
+#include "os/async.hpp"
+
+namespace coffer::engine {
+
+/// What a repository was when it was looked at.
+struct Snapshot {
+  std::string commit;
+  std::string branch;  ///< full name of what HEAD named; empty when detached
+  std::string notIn;   ///< paths that are changed and not in the commit, one a line, as bytes
+};
+
+/// Takes the owner's repository into the project's store: opened as the owner, read by a sealed unit of the owner,
+/// checked and indexed by another of nobody, and laid out as the checkout that workspaces share. A commit that is there
+/// already costs a look.
+Async<std::expected<Snapshot, Error>> takeSnapshot(StepRun& run);
+
+}  // namespace coffer::engine

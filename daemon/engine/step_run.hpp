@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "agents/configuration.hpp"
+#include "agents/data_set.hpp"
+#include "agents/descriptor.hpp"
+#include "agents/prompt.hpp"
+#include "agents/provider_file.hpp"
+#include "dbus/error.hpp"
+#include "engine/context.hpp"
+#include "engine/unit_input.hpp"
+#include "engine/worker_run.hpp"
+#include "model/fact.hpp"
+#include "model/step.hpp"
+#include "model/task.hpp"
+#include "os/async.hpp"
+#include "store/store.hpp"
+
+namespace coffer::engine {
+
+/// What a machine's files say, as it was last read without a fault.
+struct Settings {
+  const agents::ConfigurationFile* configuration = nullptr;
+  const agents::DataSet<agents::Descriptor>* agents = nullptr;
+  const agents::DataSet<agents::ProviderFile>* providers = nullptr;
+  const agents::DataSet<agents::PromptText>* prompts = nullptr;
+};
+
+/// What a step is performed with: the task as it was when the step was opened, and what belongs to it.
+struct StepRun {
+  Context* context = nullptr;
+  Settings settings;
+  model::Task task;
+  model::Step step;
+  store::Project project;
+
+  /// Where the step's own units are; a project that is being added has no task yet.
+  [[nodiscard]] std::string slice() const { return task.id ? taskSlice(task.owner, task.id) : ownerSlice(task.owner); }
+  /// The name of a unit that belongs to the step: its own, or one beside it.
+  [[nodiscard]] std::string unit(const std::string& suffix = {}) const {
+    return suffix.empty() ? step.name : step.name + "-" + suffix;
+  }
+};
+
+/// What performing a step came to: the fact for decide(), and the texts whose digests it holds.
+struct StepOutcome {
+  model::Fact fact;
+  std::vector<std::string> texts;
+  std::vector<store::Finding> findings;
+};
+
+/// Runs a worker for the step under a uid of its own, which is given back afterwards.
+Async<std::expected<WorkerResult, Error>> runOwnWorker(StepRun& run, std::string suffix, std::string program,
+                                                       std::string verb, Records request,
+                                                       std::vector<sandbox::Bind> readOnly,
+                                                       std::vector<sandbox::Bind> writable = {},
+                                                       std::vector<InputFile> files = {});
+
+/// The base of a project as a checkout that workspaces are laid over; made when it is not there. Returns its path.
+Async<std::expected<std::string, Error>> ensureCheckout(StepRun& run, std::string commit, std::string branch);
+
+/// The object stores a worker reads, as /in/base and /in/task.
+std::vector<sandbox::Bind> stores(const StepRun& run, bool withTask);
+
+// One for each kind of step. They are done again from the start after a crash: what is there already is used, what was
+// cut off is made again, and an agent that still runs is waited for.
+Async<std::expected<StepOutcome, Error>> performSnapshot(StepRun& run);
+Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run);
+Async<std::expected<StepOutcome, Error>> performImport(StepRun& run);
+Async<std::expected<StepOutcome, Error>> performGate(StepRun& run);
+Async<std::expected<StepOutcome, Error>> performDiff(StepRun& run);
+Async<std::expected<StepOutcome, Error>> performLand(StepRun& run);
+Async<std::expected<StepOutcome, Error>> performCleanUp(StepRun& run);
+
+}  // namespace coffer::engine

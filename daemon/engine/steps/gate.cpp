@@ -1,0 +1,252 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agents/turn_command.hpp"
+#include "engine/keep.hpp"
+#include "engine/session.hpp"
+#include "engine/step_run.hpp"
+#include "model/digest.hpp"
+#include "model/limits.hpp"
+#include "os/beneath.hpp"
+#include "os/clock.hpp"
+
+namespace coffer::engine {
+namespace {
+
+struct GateCommand {
+  std::string text;
+  std::string unit;
+};
+
+// The last part of a command's output: bytes that are moved, and told as they are.
+std::string tail(const std::string& path, std::size_t limit) {
+  Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status{};
+  if (!file || ::fstat(file.get(), &status) < 0) return {};
+  const auto size = static_cast<std::size_t>(status.st_size);
+  const auto want = std::min(size, limit);
+  std::string bytes(want, '\0');
+  const auto got = ::pread(file.get(), bytes.data(), want, static_cast<off_t>(size - want));
+  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  if (size > limit) bytes = "[" + std::to_string(size - limit) + " bytes before this are left out]\n" + bytes;
+  return bytes;
+}
+
+std::string indented(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    result.append("    ").append(text.substr(0, end)).append("\n");
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return result;
+}
+
+store::RunStart startOf(const StepRun& run, const GateCommand& command, std::uint32_t uid) {
+  store::RunStart start;
+  start.task = run.task.id;
+  start.step = run.step.name;
+  start.kind = "gate";
+  start.role = "gate";
+  start.round = run.step.round;
+  start.attempt = run.step.attempt;
+  start.unit = command.unit;
+  start.uid = uid;
+  start.started = os::now();
+  return start;
+}
+
+Async<std::expected<void, Error>> prepare(StepRun& run, Session& session, const sandbox::Identity& identity) {
+  WorkerRun worker;
+  worker.unit = run.unit("checkout");
+  worker.slice = run.slice();
+  worker.identity = identity;
+  worker.program = "coffer-repository";
+  worker.verb = "checkout";
+  worker.request.add("commit", run.step.candidate);
+  worker.request.add("from", run.task.base);
+  worker.request.add("update", "1");
+  if (!run.task.branch.empty()) worker.request.add("branch", run.task.branch);
+  worker.request.add("alternate", "/store/base/objects");
+  worker.request.add("alternate", "/store/task/objects");
+  worker.readOnly = stores(run, true);
+  worker.writable = {{session.workspace(), "/out/tree"}};
+  auto made = co_await runWorker(*run.context->systemd, run.context->places, std::move(worker));
+  static_cast<void>(removeOutput(run.context->places, run.unit("checkout")));
+  if (!made) co_return std::unexpected(made.error());
+  co_return {};
+}
+
+Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runCommand(StepRun& run, Session& session,
+                                                                        const GateCommand& command,
+                                                                        const sandbox::Identity& identity, bool began) {
+  auto& context = *run.context;
+  const auto name = command.unit + ".service";
+  auto state = co_await context.systemd->state(name);
+  if (!state) co_return std::unexpected(state.error());
+  if (!state->loaded) {
+    if (began) co_return std::nullopt;
+    Records init;
+    for (const char* argument : {"/bin/sh", "-c"})
+      init.add("argv", argument);
+    init.add("argv", command.text);
+    for (const auto& [variable, value] : agents::sandboxEnvironment("/home/agent"))
+      init.add("env", variable + "=" + value);
+    init.add("cwd", "/src");
+    auto in = writeInput(context.places, command.unit, identity, {{"command", init.serialize()}});
+    if (!in) co_return std::unexpected(in.error());
+    auto outputs = session.outputs(command.unit);
+    if (!outputs) co_return std::unexpected(outputs.error());
+    sandbox::AgentSpec spec;
+    spec.sealed.name = command.unit;
+    spec.sealed.slice = boxSlice(run.task.owner, run.task.id);
+    spec.sealed.identity = identity;
+    spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-init"}};
+    spec.sealed.limits.runtimeUs = run.settings.configuration->current().gateMinutes * 60'000'000;
+    spec.sealed.in = *in;
+    spec.sealed.readOnly = {{context.places.projectObjects(run.project.id), "/store/base/objects"},
+                            {context.places.taskObjects(run.task.id), "/store/task/objects"}};
+    spec.sealed.standardOutput = outputs->first;
+    spec.sealed.standardError = outputs->first;  // one log, in the order in which it was written
+    spec.namespacePath = session.namespacePath();
+    spec.workspace = session.workspace();
+    spec.home = session.directory("home-" + run.step.name);
+    auto unit = std::make_shared<sandbox::Unit>(sandbox::agentUnit(spec));
+    if (auto started = co_await context.systemd->startUnit(unit); !started) {
+      co_await context.systemd->remove(name);
+      co_return std::unexpected(started.error());
+    }
+  }
+  co_return co_await context.systemd->waitForEnd(name);
+}
+
+}  // namespace
+
+Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
+  auto& context = *run.context;
+  std::vector<GateCommand> commands;
+  for (const auto* list : {&run.project.build, &run.project.test})
+    for (const auto& text : *list)
+      commands.push_back({text, run.unit("c" + std::to_string(commands.size() + 1))});
+
+  auto checkout = co_await ensureCheckout(run, run.task.base, run.task.branch);
+  if (!checkout) co_return std::unexpected(checkout.error());
+  const auto& configuration = run.settings.configuration->current();
+  const sandbox::SliceLimits box{configuration.boxMemoryMib << 20U, configuration.boxTasks};
+  auto slices = co_await makeSlices(context, run.task.id, run.task.owner, box);
+  if (!slices) co_return std::unexpected(slices.error());
+  auto uid = context.uid(model::UidPart::Sandbox, run.task.id, run.step.name);
+  if (!uid) co_return std::unexpected(uid.error());
+  auto identity = context.identities.announce(*uid);
+  if (!identity) co_return std::unexpected(identity.error());
+
+  SessionSpec spec;
+  spec.task = run.task.id;
+  spec.owner = run.task.owner;
+  spec.run = run.step.name;
+  spec.uid = *uid;
+  spec.checkout = *checkout;
+  spec.layer = "ws-" + run.step.name;
+  spec.directories = {"home-" + run.step.name};
+  spec.temporary = {"ws-" + run.step.name, "home-" + run.step.name};
+  Session session(context, spec);
+  const auto fail = [&](const Error& error) -> Async<std::expected<StepOutcome, Error>> {
+    co_await session.close();
+    co_return std::unexpected(error);
+  };
+  if (auto opened = co_await session.open(); !opened) co_return co_await fail(opened.error());
+
+  model::GateEnded fact;
+  fact.step = run.step.name;
+  fact.candidate = run.step.candidate;
+  fact.green = true;
+  std::string log;
+  std::string feedback;
+  bool first = true;
+  for (const auto& command : commands) {
+    auto record = context.store->runs().byUnit(command.unit);
+    if (!record) co_return co_await fail(record.error());
+    const bool began = record->has_value();
+    fact.run = began ? (*record)->id : 0;
+    sandbox::UnitEnd end;
+    if (began && (*record)->end.ended) {
+      end.result = (*record)->end.result;
+      end.code = (*record)->end.code;
+      end.status = (*record)->end.status;
+    } else {
+      // The checkout is made once, before the first command begins; a command that began stands on it already.
+      if (first && !began) {
+        if (auto prepared = co_await prepare(run, session, *identity); !prepared)
+          co_return co_await fail(prepared.error());
+      }
+      if (!began) {
+        auto id = context.store->runs().begin(startOf(run, command, *uid));
+        if (!id) co_return co_await fail(id.error());
+        fact.run = *id;
+      }
+      auto ran = co_await runCommand(run, session, command, *identity, began);
+      if (!ran) co_return co_await fail(ran.error());
+      if (*ran)
+        end = **ran;
+      else
+        end.result = "interrupted";
+      store::RunEnd ended;
+      ended.run = fact.run;
+      ended.ended = end.endedUs ? end.endedUs : os::now();
+      ended.result = end.result;
+      ended.code = end.code;
+      ended.status = end.status;
+      ended.invocation = end.invocation;
+      ended.text = command.text;
+      if (auto noted = context.store->runs().end(ended); !noted) co_return std::unexpected(noted.error());
+    }
+    co_await context.systemd->remove(command.unit + ".service");
+    static_cast<void>(removeInput(context.places, command.unit));
+    first = false;
+    if (end.result == "interrupted") {
+      co_await session.close();
+      StepOutcome interrupted;
+      interrupted.fact = model::StepInterrupted{run.step.name};
+      co_return interrupted;
+    }
+    const auto output = tail(session.outputFile(command.unit, "out"), limits::kGateLogBytes);
+    log += "$ " + command.text + "\n" + output + (output.empty() || output.back() == '\n' ? "" : "\n");
+    if (end.success()) {
+      log += "[ok]\n";
+      continue;
+    }
+    fact.green = false;
+    std::string why = "exit status " + std::to_string(end.status);
+    if (end.result == "timeout") why = "it did not end in " + std::to_string(configuration.gateMinutes) + " minutes";
+    if (end.result == "oom-kill") why = "it used more memory than the task may";
+    if (end.result == "signal") why = "it was killed by signal " + std::to_string(end.status);
+    fact.environment = end.result == "timeout" || end.result == "oom-kill";
+    log += "[" + why + "]\n";
+    fact.causes = "`" + command.text + "` failed: " + why;
+    feedback = "The gate ran the project's commands on a fresh checkout of your commits. This one failed (" + why +
+               "):\n\n    $ " + command.text + "\n\nThe end of its output:\n\n" +
+               indented(tail(session.outputFile(command.unit, "out"), limits::kFeedbackLogBytes));
+    break;
+  }
+  for (const auto& refusal : session.refusals("gate"))
+    if (auto added = context.store->refusals().add(run.task.id, refusal); !added)
+      co_return co_await fail(added.error());
+
+  if (auto made = makePath(context.places.logs(run.task.id)); !made) co_return co_await fail(made.error());
+  if (auto logs = os::openDirectory(context.places.logs(run.task.id)))
+    static_cast<void>(os::writeFile(logs->get(), run.step.name, log, 0444));
+  if (auto closed = co_await session.close(); !closed) co_return std::unexpected(closed.error());
+  context.releaseUid(run.task.id, run.step.name);
+
+  StepOutcome outcome;
+  if (!feedback.empty()) {
+    fact.feedback = model::sha256(feedback);
+    outcome.texts.push_back(std::move(feedback));
+  }
+  outcome.fact = std::move(fact);
+  co_return outcome;
+}
+
+}  // namespace coffer::engine

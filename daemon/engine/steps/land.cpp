@@ -1,0 +1,70 @@
+#include "engine/keep.hpp"
+#include "engine/owner_directory.hpp"
+#include "engine/step_run.hpp"
+
+namespace coffer::engine {
+namespace {
+
+constexpr std::string_view kZeros = "0000000000000000000000000000000000000000";
+
+}  // namespace
+
+Async<std::expected<StepOutcome, Error>> performLand(StepRun& run) {
+  auto& context = *run.context;
+  const auto& places = context.places;
+  Records pack;
+  pack.add("base", run.task.base);
+  pack.add("candidate", run.step.candidate);
+  auto packed = co_await runOwnWorker(run, "pack", "coffer-repository", "pack", std::move(pack), stores(run, true));
+  if (!packed) co_return std::unexpected(packed.error());
+  if (auto shown = showFiles(packed->output, {"pack", "idx"}); !shown) co_return std::unexpected(shown.error());
+
+  const auto source = "t" + std::to_string(run.task.id) + "-land";
+  auto directory =
+      co_await openAsOwner(context.event, *context.systemd, run.unit("open"), run.task.owner, run.project.directory);
+  if (!directory) co_return std::unexpected(directory.error());
+  if (auto attached = context.walls->attachSource(source, directory->get(), true); !attached)
+    co_return std::unexpected(attached.error());
+  directory->reset();
+
+  const bool elsewhere = !run.step.branch.empty() && run.step.branch != run.task.branch;
+  WorkerRun worker;
+  worker.unit = run.unit("write");
+  worker.slice = run.slice();
+  worker.identity = {run.task.owner, std::to_string(run.task.owner)};
+  worker.asOwner = true;
+  worker.program = "coffer-repository";
+  worker.verb = "land";
+  worker.request.add("branch", elsewhere ? run.step.branch : run.task.branch);
+  worker.request.add("old", elsewhere ? kZeros : std::string_view(run.task.base));
+  worker.request.add("new", run.step.candidate);
+  worker.request.add("name", packed->report.get("name"));
+  // The same landing has the same name however often it is tried, so that what a cut-off try left can be finished or
+  // put back.
+  worker.request.add("step", "task-" + std::to_string(run.task.id));
+  worker.request.add("who", run.project.authorName + " <" + run.project.authorEmail + ">");
+  worker.request.add("when", std::to_string(run.task.changed / 1'000'000) + " +0000");
+  worker.readOnly = {{packed->output, "/in/pack"}};
+  worker.writable = {{places.source(source), "/in/source"}};
+  auto landed = co_await runWorker(*context.systemd, places, std::move(worker));
+  static_cast<void>(removeOutput(places, run.unit("write")));
+  static_cast<void>(removeOutput(places, run.unit("pack")));
+  context.releaseUid(run.task.id, run.unit("pack"));
+  auto detached = context.walls->detachSource(source);
+  if (!landed) co_return std::unexpected(landed.error());
+  if (!detached) co_return std::unexpected(detached.error());
+
+  StepOutcome outcome;
+  model::Landed fact;
+  fact.step = run.step.name;
+  fact.commit = landed->report.get("landed");
+  fact.branch = landed->report.get("branch");
+  fact.where = run.project.directory;
+  if (fact.commit != run.step.candidate)
+    co_return std::unexpected(Error{
+        ErrorCode::Internal, "the landing reports " + fact.commit + ", but " + run.step.candidate + " was decided"});
+  outcome.fact = std::move(fact);
+  co_return outcome;
+}
+
+}  // namespace coffer::engine

@@ -1,0 +1,75 @@
+#include <sys/stat.h>
+
+#include "engine/keep.hpp"
+#include "engine/step_run.hpp"
+#include "model/digest.hpp"
+
+namespace coffer::engine {
+
+std::vector<sandbox::Bind> stores(const StepRun& run, bool withTask) {
+  std::vector<sandbox::Bind> binds = {{run.context->places.projectObjects(run.project.id), "/in/base/objects"}};
+  if (withTask) binds.push_back({run.context->places.taskObjects(run.task.id), "/in/task/objects"});
+  return binds;
+}
+
+Async<std::expected<WorkerResult, Error>> runOwnWorker(StepRun& run, std::string suffix, std::string program,
+                                                       std::string verb, Records request,
+                                                       std::vector<sandbox::Bind> readOnly,
+                                                       std::vector<sandbox::Bind> writable,
+                                                       std::vector<InputFile> files) {
+  WorkerRun worker;
+  worker.files = std::move(files);
+  worker.unit = run.unit(suffix);
+  auto uid = run.context->uid(model::UidPart::Worker, run.task.id, worker.unit);
+  if (!uid) co_return std::unexpected(uid.error());
+  auto identity = run.context->identities.announce(*uid);
+  if (!identity) co_return std::unexpected(identity.error());
+  worker.slice = run.slice();
+  worker.identity = *identity;
+  worker.program = std::move(program);
+  worker.verb = std::move(verb);
+  worker.request = std::move(request);
+  worker.readOnly = std::move(readOnly);
+  worker.writable = std::move(writable);
+  co_return co_await runWorker(*run.context->systemd, run.context->places, std::move(worker));
+}
+
+Async<std::expected<std::string, Error>> ensureCheckout(StepRun& run, std::string commit, std::string branch) {
+  const auto& places = run.context->places;
+  // A checkout holds the branch it stands on and whose commits are made in it: tasks share it when all of that is the
+  // same.
+  const auto kind = model::sha256(branch + '\0' + run.project.authorName + '\0' + run.project.authorEmail);
+  const auto name = commit + "-" + kind.substr(kind.find(':') + 1, 12);
+  const auto path = places.checkouts(run.project.id) + "/" + name;
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) == 0) co_return path;
+
+  Records request;
+  request.add("commit", commit);
+  if (!branch.empty()) request.add("branch", branch);
+  request.add("alternate", "/store/base/objects");
+  request.add("alternate", "/store/task/objects");
+  request.add("user-name", run.project.authorName);
+  request.add("user-email", run.project.authorEmail);
+  // The tree keeps its worker's uid, which therefore belongs to the project and stays taken as long as that is there.
+  WorkerRun worker;
+  worker.unit = run.unit("base");
+  auto uid = run.context->uid(model::UidPart::Worker, 0, "project-" + std::to_string(run.project.id) + "-" + name);
+  if (!uid) co_return std::unexpected(uid.error());
+  auto identity = run.context->identities.announce(*uid);
+  if (!identity) co_return std::unexpected(identity.error());
+  worker.slice = run.slice();
+  worker.identity = *identity;
+  worker.program = "coffer-repository";
+  worker.verb = "checkout";
+  worker.request = std::move(request);
+  worker.readOnly = stores(run, false);
+  auto made = co_await runWorker(*run.context->systemd, places, std::move(worker));
+  if (!made) co_return std::unexpected(made.error());
+  auto kept = keepTree(made->output, "tree", places.checkouts(run.project.id), name);
+  static_cast<void>(removeOutput(places, run.unit("base")));
+  if (!kept) co_return std::unexpected(kept.error());
+  co_return path;
+}
+
+}  // namespace coffer::engine

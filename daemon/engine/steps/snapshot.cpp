@@ -1,0 +1,120 @@
+#include "engine/snapshot.hpp"
+
+#include <algorithm>
+
+#include "engine/keep.hpp"
+#include "engine/owner_directory.hpp"
+#include "engine/session.hpp"
+#include "engine/step_run.hpp"
+#include "model/digest.hpp"
+
+namespace coffer::engine {
+namespace {
+
+// Reads the owner's repository as the owner and leaves its commits as a pack that nobody has looked at yet.
+Async<std::expected<WorkerResult, Error>> exportAsOwner(StepRun& run) {
+  auto& context = *run.context;
+  const auto source = run.task.id ? "t" + std::to_string(run.task.id) : "p" + std::to_string(run.project.id);
+  auto directory =
+      co_await openAsOwner(context.event, *context.systemd, run.unit("open"), run.task.owner, run.project.directory);
+  if (!directory) co_return std::unexpected(directory.error());
+  if (auto attached = context.walls->attachSource(source, directory->get(), false); !attached)
+    co_return std::unexpected(attached.error());
+
+  WorkerRun worker;
+  worker.unit = run.unit("export");
+  worker.slice = run.slice();
+  worker.identity = {run.task.owner, std::to_string(run.task.owner)};
+  worker.asOwner = true;
+  worker.program = "coffer-repository";
+  worker.verb = "export";
+  worker.request.add("ref", "HEAD");
+  worker.request.add("status", "1");
+  for (const auto& base : context.bases(run.project.id))
+    worker.request.add("have", base);
+  worker.readOnly = stores(run, false);
+  worker.readOnly.push_back({context.places.source(source), "/in/source"});
+  auto result = co_await runWorker(*context.systemd, context.places, std::move(worker));
+  auto detached = context.walls->detachSource(source);
+  if (result && !detached) co_return std::unexpected(detached.error());
+  co_return result;
+}
+
+std::string shownPaths(const Records& report) {
+  std::string list;
+  for (const auto path : report.all("dirty"))
+    list.append(path).append("\n");
+  const auto count = report.number("dirty-count");
+  const auto told = report.all("dirty").size();
+  if (count > told) list += "and " + std::to_string(count - told) + " more\n";
+  return list;
+}
+
+}  // namespace
+
+Async<std::expected<Snapshot, Error>> takeSnapshot(StepRun& run) {
+  auto& context = *run.context;
+  const auto& places = context.places;
+  if (auto made = makePath(places.projectObjects(run.project.id) + "/pack"); !made)
+    co_return std::unexpected(made.error());
+
+  auto exported = co_await exportAsOwner(run);
+  if (!exported) co_return std::unexpected(exported.error());
+  Snapshot snapshot;
+  snapshot.commit = exported->report.get("commit");
+  snapshot.branch = exported->report.get("branch");
+  snapshot.notIn = shownPaths(exported->report);
+
+  const auto bases = context.bases(run.project.id);
+  if (std::ranges::find(bases, snapshot.commit) == bases.end()) {
+    Records request;
+    request.add("commit", snapshot.commit);
+    for (const auto& base : bases)
+      request.add("have", base);
+    // The pack is the owner's file, and the importer is not the owner.
+    if (auto shown = showPack(exported->output); !shown) co_return std::unexpected(shown.error());
+    auto binds = stores(run, false);
+    binds.push_back({exported->output, "/in/pack"});
+    auto imported =
+        co_await runOwnWorker(run, "import", "coffer-repository", "import", std::move(request), std::move(binds));
+    if (!imported) {
+      static_cast<void>(removeOutput(places, run.unit("export")));
+      co_return std::unexpected(imported.error());
+    }
+    auto kept = keepPacks(imported->output, places.projectObjects(run.project.id));
+    static_cast<void>(removeOutput(places, run.unit("import")));
+    context.releaseUid(run.task.id, run.unit("import"));
+    if (!kept) co_return std::unexpected(kept.error());
+  }
+  static_cast<void>(removeOutput(places, run.unit("export")));
+  if (auto checkout = co_await ensureCheckout(run, snapshot.commit, snapshot.branch); !checkout)
+    co_return std::unexpected(checkout.error());
+  co_return snapshot;
+}
+
+Async<std::expected<StepOutcome, Error>> performSnapshot(StepRun& run) {
+  auto& context = *run.context;
+  auto snapshot = co_await takeSnapshot(run);
+  if (!snapshot) co_return std::unexpected(snapshot.error());
+  if (auto made = makePath(context.places.taskObjects(run.task.id) + "/pack"); !made)
+    co_return std::unexpected(made.error());
+  const auto& limits = run.settings.configuration->current();
+  if (auto images = co_await makeImages(context, run.task.id, run.task.owner, limits.taskImageMib << 20U,
+                                        limits.outputImageMib << 20U);
+      !images)
+    co_return std::unexpected(images.error());
+
+  StepOutcome outcome;
+  model::SnapshotTaken fact;
+  fact.step = run.step.name;
+  fact.base = snapshot->commit;
+  fact.branch = snapshot->branch;
+  if (!snapshot->notIn.empty()) {
+    fact.notIn = model::sha256(snapshot->notIn);
+    outcome.texts.push_back(snapshot->notIn);
+  }
+  outcome.fact = fact;
+  co_return outcome;
+}
+
+}  // namespace coffer::engine

@@ -1,0 +1,101 @@
+#include "engine/worker_run.hpp"
+
+#include <memory>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "model/limits.hpp"
+#include "os/beneath.hpp"
+
+namespace coffer::engine {
+namespace {
+
+std::vector<std::string> mountPoints(const std::vector<sandbox::Bind>& binds, std::string_view below) {
+  std::vector<std::string> points;
+  for (const auto& bind : binds) {
+    if (!bind.destination.starts_with(below)) continue;
+    struct stat status{};
+    const bool directory = ::lstat(bind.source.c_str(), &status) < 0 || S_ISDIR(status.st_mode);
+    points.push_back(bind.destination.substr(below.size()) + (directory ? "/" : ""));
+  }
+  return points;
+}
+
+std::expected<Records, Error> readReport(const std::string& output, const std::string& program) {
+  auto directory = os::openDirectory(output);
+  if (!directory) return std::unexpected(directory.error());
+  auto bytes = os::readBeneath(directory->get(), "report", limits::kReportBytes);
+  if (!bytes) return std::unexpected(Error{ErrorCode::Internal, program + " left no report: " + bytes.error().message});
+  auto report = Records::parse(*bytes);
+  if (!report)
+    return std::unexpected(Error{ErrorCode::Internal, program + " left a report that is none: " + report.error()});
+  if (report->has("refused")) {
+    const auto code = errorCode(report->get("refused"));
+    return std::unexpected(Error{code.value_or(ErrorCode::Internal), std::string(report->get("message"))});
+  }
+  return std::move(*report);
+}
+
+Error endError(const WorkerRun& run, const sandbox::UnitEnd& end) {
+  if (end.result == "timeout")
+    return {ErrorCode::Environment, run.program + " " + run.verb + " did not end in " +
+                                        std::to_string(run.runtimeUs / 1'000'000) + " seconds and was stopped"};
+  if (end.result == "oom-kill") return {ErrorCode::Environment, run.program + " " + run.verb + " ran out of memory"};
+  return {ErrorCode::Internal, run.program + " " + run.verb + " failed (" + end.result + ", status " +
+                                   std::to_string(end.status) + "); journalctl -u " + run.unit + " says more"};
+}
+
+}  // namespace
+
+Async<std::expected<WorkerResult, Error>> runWorker(sandbox::Systemd& systemd, Places places, WorkerRun run) {
+  co_await systemd.remove(run.unit + ".service");
+
+  auto files = std::move(run.files);
+  files.push_back({"request", run.request.serialize()});
+  auto inPoints = mountPoints(run.readOnly, "/in/");
+  for (auto& point : mountPoints(run.writable, "/in/"))
+    inPoints.push_back(std::move(point));
+  auto in = writeInput(places, run.unit, run.identity, files, inPoints);
+  if (!in) co_return std::unexpected(in.error());
+  auto points = mountPoints(run.writable, "/out/");
+  for (auto& point : points)
+    while (point.ends_with('/'))
+      point.pop_back();
+  auto out = makeOutput(places, run.unit, run.identity.uid, points);
+  if (!out) co_return std::unexpected(out.error());
+
+  sandbox::SealedSpec spec;
+  spec.name = run.unit;
+  spec.slice = run.slice;
+  spec.identity = run.identity;
+  spec.command = {{"/usr/libexec/cofferdam/" + run.program, run.verb}};
+  spec.limits.runtimeUs = run.runtimeUs;
+  spec.limits.fileBytes = run.fileBytes;
+  spec.in = *in;
+  spec.out = *out;
+  spec.readOnly = run.readOnly;
+  spec.writable = run.writable;
+  auto unit = std::make_shared<sandbox::Unit>(run.asOwner ? sandbox::ownerUnit(spec) : sandbox::workerUnit(spec));
+
+  std::expected<WorkerResult, Error> result = std::unexpected(Error{});
+  if (auto started = co_await systemd.startUnit(unit); !started) {
+    result = std::unexpected(started.error());
+  } else if (auto end = co_await systemd.waitForEnd(unit->name); !end) {
+    result = std::unexpected(end.error());
+  } else if (!*end) {
+    result = std::unexpected(Error{ErrorCode::Cancelled, run.program + " " + run.verb + " was stopped from outside"});
+  } else if (!(*end)->success()) {
+    result = std::unexpected(endError(run, **end));
+  } else if (auto report = readReport(*out, run.program); !report) {
+    result = std::unexpected(report.error());
+  } else {
+    result = WorkerResult{std::move(*report), *out};
+  }
+  co_await systemd.remove(unit->name);
+  static_cast<void>(removeInput(places, run.unit));
+  if (!result) static_cast<void>(removeOutput(places, run.unit));
+  co_return result;
+}
+
+}  // namespace coffer::engine

@@ -1,0 +1,159 @@
+"""One task from its request to a commit in its owner's repository, in every flow, with the agent that needs no model."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import run
+from people import CallError, Person
+
+AGENTS = {"planner": "instant", "writer": "instant", "reviewer": "instant"}
+
+
+@pytest.fixture
+def carol():
+    person = Person("carol")
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def repository(make_repository):
+    return make_repository("carol")
+
+
+@pytest.fixture
+def project(cofferd, carol, repository):
+    path = carol.add_project(repository, build=["make"], test=["make test"], agents=AGENTS)
+    yield path
+    for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
+        task_path = f"/org/cofferdam/Cofferdam1/task/{row['Id']}"
+        if row["State"] not in ("done", "failed", "cancelled"):
+            carol.call(task_path, "Task", "Cancel", "(a{sv})", ({},))
+
+
+def left_behind(task):
+    """Everything of the task that is still in the machine, its history aside."""
+    left = run("systemctl", "list-units", "--all", "--no-legend", "--plain", f"coffer-{task.id}-*", f"coffer-u*-{task.id}*").stdout.split("\n")
+    left += [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if f"/t{task.id}" in line or f"coffer-{task.id}-" in line]
+    for folder in ("ws", "img", "src", "netns", "in"):
+        where = Path("/run/cofferdam") / folder
+        left += [str(path) for path in where.glob(f"*coffer-{task.id}-*")] + [str(path) for path in where.glob(f"t{task.id}*")]
+    left += [str(path) for path in Path(f"/var/lib/cofferdam/tasks/{task.id}").glob("*image")]
+    return [line for line in left if line]
+
+
+def turns(task):
+    return [(run_["Role"], run_["Conversation"], run_["Round"]) for run_ in task.runs() if run_["Kind"] == "turn"]
+
+
+def until_done(task):
+    task.until("done")
+    assert left_behind(task) == []
+
+
+def test_default_flow_with_a_red_gate_and_a_blocking_review(carol, project, repository):
+    before = repository.head()
+    task = carol.create_task(project, "Say more, fail-build, block-once")
+    task.until("plan-ready")
+    plan, digest = task.text("plan")
+    assert "## Acceptance criteria" in plan and task.PlanDigest == digest
+    task.accept_plan()
+    task.until("ready", seconds=180)
+    assert task.Round == 2, "one fix round for the gate and one for the review"
+    assert [finding["Severity"] for finding in task.findings()][:1] == ["error"]
+    diff, _ = task.text("diff")
+    assert diff.startswith("diff --git ")
+    commit = task.accept_work()
+    until_done(task)
+    assert repository.head() == commit
+    assert repository.git("rev-parse", "HEAD^") == before
+    assert repository.git("status", "--porcelain") == ""
+    assert repository.git("log", "-1", "--format=%an <%ae>") == "Carol Example <carol@example.org>"
+    message = repository.git("log", "-1", "--format=%B")
+    assert f"Coffer-Task: {task.id}" in message and f"Coffer-Plan: {task.PlanDigest}" in message
+    assert "Coffer-Agent: writer=instant" in message
+    assert repository.run("make", "test", check=False).returncode == 0
+
+
+@pytest.mark.parametrize("flow", ["single", "executor", "review", "supervisor"])
+def test_each_flow_goes_to_a_commit_through_a_red_gate(carol, project, repository, flow):
+    task = carol.create_task(project, "Say more, fail-build, block-once", flow=flow)
+    task.until("plan-ready")
+    task.accept_plan()
+    task.until("ready", seconds=180)
+    commit = task.accept_work()
+    until_done(task)
+    assert repository.head() == commit
+    planner = {conversation for role, conversation, _ in turns(task) if role == "planner"}
+    writer = {conversation for role, conversation, _ in turns(task) if role == "writer"}
+    reviewer = [conversation for role, conversation, _ in turns(task) if role == "reviewer"]
+    assert len(planner) == 1 and len(writer) == 1, "each continues its own conversation through the fix rounds"
+    assert (planner == writer) == (flow == "single")
+    if flow in ("single", "executor"):
+        assert reviewer == []
+    if flow == "review":
+        assert len(reviewer) == 2 and len(set(reviewer)) == 2, "a separate reviewer is new each round"
+        assert not set(reviewer) & (planner | writer)
+    if flow == "supervisor":
+        assert len(reviewer) == 2 and set(reviewer) == planner
+
+
+def test_question_of_the_writer_waits_for_the_person_and_goes_on_with_the_answer(carol, project, repository):
+    task = carol.create_task(project, "ask")
+    task.until("plan-ready", "parked")
+    if "accept-plan" in task.Actions:
+        task.accept_plan()
+        assert task.until("parked") == "question"
+    assert task.Question
+    task.reply("Just do it.")
+    task.until("plan-ready", "ready", seconds=120)
+
+
+def test_writer_that_changes_nothing_is_asked_once_and_then_parks(carol, project):
+    task = carol.create_task(project, "nothing")
+    task.until("plan-ready")
+    task.accept_plan()
+    assert task.until("parked", seconds=120) == "blocked"
+    assert task.Waiting[0] == "no-change"
+    assert [run_ for run_ in task.runs() if run_["Kind"] == "gate"] == [], "a gate of nothing says nothing"
+
+
+def test_accepting_twice_is_accepting_once_and_another_digest_is_stale(carol, project, repository):
+    task = carol.create_task(project, "Say more")
+    task.until("plan-ready")
+    with pytest.raises(CallError) as refused:
+        carol.call(task.path, "Task", "AcceptPlan", "(sa{sv})", ("sha256:" + "0" * 64, {}))
+    assert refused.value.name == "Stale"
+    task.accept_plan()
+    task.until("ready", seconds=120)
+    digest = task.WorkDigest
+    first = carol.call(task.path, "Task", "AcceptWork", "(sa{sv})", (digest, {}))[0]
+    second = carol.call(task.path, "Task", "AcceptWork", "(sa{sv})", (digest, {}))[0]
+    assert first == second == task.Candidate
+    until_done(task)
+    assert repository.git("rev-list", "--count", "HEAD") == "2"
+
+
+def test_cancelling_takes_everything_away_but_the_history(carol, project, bus):
+    task = carol.create_task(project, "hang")
+    task.until("plan-ready")
+    task.accept_plan()
+    bus.until(lambda: run("systemctl", "is-active", f"coffer-{task.id}-0-writer-1", check=False).stdout.strip() == "active",
+              sender="org.freedesktop.systemd1")
+    task.cancel()
+    bus.until(lambda: left_behind(task) == [], seconds=60, sender="org.freedesktop.systemd1")
+    assert task.State == "cancelled"
+    assert task.events()
+
+
+def test_dirty_paths_are_told_and_left_alone(carol, project, repository):
+    repository.write("notes.txt", "mine\n")
+    task = carol.create_task(project, "Say more")
+    task.until("plan-ready")
+    task.accept_plan()
+    task.until("ready", seconds=120)
+    task.accept_work()
+    until_done(task)
+    assert repository.run("cat", "notes.txt").stdout == "mine\n"
+    assert "notes.txt" not in repository.git("show", "--stat", "HEAD")
