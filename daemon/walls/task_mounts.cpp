@@ -6,7 +6,7 @@
 #include "model/limits.hpp"
 #include "walls/loop_device.hpp"
 #include "walls/mounts.hpp"
-#include "walls/openat2.hpp"
+#include "walls/open_inside.hpp"
 #include "walls/tree_remover.hpp"
 
 namespace coffer::walls {
@@ -17,7 +17,7 @@ namespace {
 /// is one that we made and did not get to give away.
 Result<Fd> ownedDirectory(int parent, const std::string& name, mode_t mode, std::uint32_t uid) {
   if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) return failed("making a directory in an image");
-  Fd directory = openInside(parent, name, O_RDONLY | O_DIRECTORY);
+  Fd directory = openDirectoryInside(parent, name);
   if (!directory) {
     if (errno == ENOTDIR || errno == ELOOP)
       return refuse(ErrorCode::NameTaken, "`" + name + "` in the image is not a directory");

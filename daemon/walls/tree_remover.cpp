@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "walls/openat2.hpp"
+#include "walls/open_inside.hpp"
 
 namespace coffer::walls {
 
@@ -61,7 +61,7 @@ class Remover {
       return failed(errno == EBUSY ? "removing a directory that is a mount point" : "removing a directory");
     if (depth >= kDepth) return lift(directory, name);
     {
-      const Fd inner = openInside(directory, name, O_RDONLY | O_DIRECTORY);
+      const Fd inner = openDirectoryInside(directory, name);
       if (!inner) return failed("opening a directory to empty it");
       auto emptied = empty(inner.get(), depth + 1);
       if (!emptied || !*emptied) return emptied;
@@ -90,7 +90,7 @@ class Remover {
 
 Result<bool> removeTreeFor(int parent, const std::string& name, std::chrono::milliseconds budget) {
   const auto until = Clock::now() + budget;
-  const Fd top = openInside(parent, name, O_RDONLY | O_DIRECTORY);
+  const Fd top = openDirectoryInside(parent, name);
   if (!top) {
     if (errno == ENOENT) return true;
     if (errno == ENOTDIR || errno == ELOOP) return refuse(ErrorCode::NameTaken, "`" + name + "` is not a directory");
