@@ -10,8 +10,10 @@ import os
 import pty
 import select
 import signal
+import socket
 import subprocess
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -456,3 +458,67 @@ def make_repository():
 def sample_repository(make_repository):
     """alice's."""
     return make_repository("alice")
+
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def reload_cofferd():
+    if run("systemctl", "is-active", Daemon.unit, check=False).stdout.strip() == "active":
+        run("systemctl", "reload", Daemon.unit)
+
+
+@pytest.fixture(scope="session")
+def instant_agent():
+    """The agent "instant" (tests/agents): every role in milliseconds without a model, switched by words in the request."""
+    script, description = Path("/opt/agents/bin/cofferdam-instant"), Path("/etc/cofferdam/agents/instant.toml")
+    run("install", "-D", "-m", "0755", TESTS / "agents" / "instant.sh", script)
+    run("install", "-D", "-m", "0644", TESTS / "agents" / "instant.toml", description)
+    reload_cofferd()
+    yield "instant"
+    script.unlink()
+    description.unlink()
+    reload_cofferd()
+
+
+class ScriptedModel:
+    """tests/model on loopback, and what was asked of it."""
+
+    kinds = ("openai-responses", "openai-chat", "anthropic")
+
+    def __init__(self, port, key, log):
+        self.url = f"http://127.0.0.1:{port}/v1"
+        self.key = key
+        self.log = Path(log)
+
+    def requests(self):
+        return [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
+
+    def unexpected(self):
+        """What no scenario foresaw: a test that used the model fails for it."""
+        return [request for request in self.requests() if "unexpected" in request or "broken" in request]
+
+
+@pytest.fixture
+def scripted_model(tmp_path):
+    """A ScriptedModel with a key of its own, which gateways may reach because the administrator's file names its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    model = ScriptedModel(port, uuid.uuid4().hex, tmp_path / "model.log")
+    unit = f"scripted-model-{port}"
+    file = Path(f"/etc/cofferdam/providers/scripted-{port}.toml")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    kinds = ", ".join(f'"{kind}"' for kind in model.kinds)
+    file.write_text(f'title = "Scripted"\nkinds = [{kinds}]\nbase-url = "{model.url}"\nallow-addresses = ["127.0.0.1:{port}"]\n',
+                    encoding="utf-8")
+    run("systemd-run", "--quiet", f"--unit={unit}", "python3", TESTS / "model" / "serve.py", "--port", port, "--key", model.key,
+        "--log", model.log)
+    run("curl", "--silent", "--fail", "--retry", "100", "--retry-delay", "1", "--retry-max-time", "30", "--retry-connrefused",
+        f"{model.url}/models")
+    reload_cofferd()
+    yield model
+    run("systemctl", "stop", unit, check=False)
+    file.unlink()
+    reload_cofferd()
+    assert model.unexpected() == []

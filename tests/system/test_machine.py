@@ -149,3 +149,10 @@ def test_sample_repository_builds_and_its_test_passes(sample_repository):
     sample_repository.run("sh", "-c", f"{sample_repository.build} && {sample_repository.test}")
     assert sample_repository.git("status", "--porcelain") == ""
     assert sample_repository.git("log", "-1", "--format=%an <%ae>") == "Alice Example <alice@example.org>"
+
+
+def test_the_scripted_model_answers_its_key_only(scripted_model):
+    ask = ("curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--json", "{}", scripted_model.url + "/responses")
+    assert run(*ask, "--header", "Authorization: Bearer wrong").stdout == "500"
+    assert [request["unexpected"] for request in scripted_model.unexpected()] == ["the request does not carry exactly the real key"]
+    scripted_model.log.write_text("", encoding="utf-8")
