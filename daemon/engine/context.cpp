@@ -35,14 +35,6 @@ void Context::releaseUids(std::uint64_t task) {
   }
 }
 
-std::vector<std::string> Context::holders(std::uint64_t task) const {
-  std::vector<std::string> names;
-  if (const auto held = store->uids().ofTask(task))
-    for (const auto& each : *held)
-      names.push_back(each.holder);
-  return names;
-}
-
 std::string Context::dummyKey(std::uint64_t task, const std::string& conversation) const {
   const auto digest = model::sha256(secret + '\0' + std::to_string(task) + '\0' + conversation);
   return "coffer-" + digest.substr(digest.find(':') + 1, 40);

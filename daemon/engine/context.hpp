@@ -33,8 +33,6 @@ class Context {
   void releaseUid(std::uint64_t task, const std::string& holder);
   /// Gives back all that a task has.
   void releaseUids(std::uint64_t task);
-  /// Who holds a uid of the task: names of units and conversations.
-  [[nodiscard]] std::vector<std::string> holders(std::uint64_t task) const;
 
   /// What a sandbox shows its gateway instead of a key. The same conversation has the same one, also after a restart;
   /// it is worth nothing anywhere else.

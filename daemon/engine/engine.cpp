@@ -13,6 +13,7 @@
 #include "dbus/names.hpp"
 #include "engine/host_rules.hpp"
 #include "engine/keep.hpp"
+#include "engine/sweep.hpp"
 #include "engine/views.hpp"
 #include "model/actions.hpp"
 #include "model/spelling.hpp"
@@ -113,8 +114,13 @@ std::expected<void, Error> Engine::start() {
   scheduler_ = std::make_unique<Scheduler>(
       context_, Settings{&configuration_, &agents_, &providers_, &prompts_},
       [this](const auto& before, const auto& after, const auto& events) { told(before, after, events); });
-  scheduler_->resume();
+  goOn();
   return {};
+}
+
+Detached Engine::goOn() {
+  co_await sweep(context_);
+  scheduler_->resume();
 }
 
 void Engine::readFiles() {

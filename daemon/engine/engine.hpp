@@ -81,6 +81,7 @@ class Engine : public api::Backend {
   void reload(const api::Request& request, api::Done<api::Nothing> done) override;
 
  private:
+  Detached goOn();
   void readFiles();
   std::expected<void, Error> applyRules();
   std::expected<void, Error> machineCanSeal() const;

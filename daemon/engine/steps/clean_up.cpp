@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "engine/step_run.hpp"
+#include "engine/sweep.hpp"
 #include "engine/unit_input.hpp"
 #include "model/step.hpp"
 #include "os/beneath.hpp"
@@ -54,10 +55,9 @@ Async<std::expected<StepOutcome, Error>> performCleanUp(StepRun& run) {
   const auto directory = context.places.task(run.task.id);
   note(removeFrom(directory, "image"));
   note(removeFrom(directory, "output.image"));
-  for (const auto& name : context.holders(run.task.id)) {
-    note(removeInput(context.places, name));
-    note(removeOutput(context.places, name));
-  }
+  const auto prefix = "coffer-" + std::to_string(run.task.id) + "-";
+  for (const auto& name : namesBelow(context.places.inputs(), prefix)) note(removeInput(context.places, name));
+  for (const auto& name : namesBelow(context.places.work(), prefix)) note(removeOutput(context.places, name));
   if (run.step.kind == model::StepKind::Erase)
     note(removeFrom(context.places.state + "/tasks", std::to_string(run.task.id)));
   if (!result) co_return std::unexpected(result.error());

@@ -1,0 +1,84 @@
+#include "engine/sweep.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+#include "engine/unit_input.hpp"
+#include "os/log.hpp"
+
+namespace coffer::engine {
+
+std::optional<std::uint64_t> taskOfName(std::string_view name) {
+  if (name.starts_with("coffer-p")) return 0;
+  if (name.starts_with("coffer-"))
+    name.remove_prefix(7);
+  else if (name.starts_with('t'))
+    name.remove_prefix(1);
+  else if (name.starts_with('p'))
+    return 0;
+  else
+    return std::nullopt;
+  std::uint64_t task = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), task);
+  if (error != std::errc{} || task == 0) return std::nullopt;
+  const auto rest = std::string_view(end, static_cast<std::size_t>(name.data() + name.size() - end));
+  if (!rest.empty() && rest.front() != '-') return std::nullopt;
+  return task;
+}
+
+std::vector<std::string> namesBelow(const std::string& directory, std::string_view prefix) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    auto name = entry.path().filename().string();
+    if (name.starts_with(prefix)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+Async<Done> sweep(Context& context) {
+  const auto live = context.store->tasks().live();
+  if (!live) {
+    log::error("what is left over cannot be told from what is open: " + live.error().message);
+    co_return Done{};
+  }
+  std::set<std::uint64_t> open;
+  for (const auto& task : *live) open.insert(task.id);
+  const auto over = [&open](std::string_view name) {
+    const auto task = taskOfName(name);
+    return task && !open.contains(*task);
+  };
+  const auto told = [](const std::string& what, const std::expected<void, Error>& outcome) {
+    if (outcome)
+      log::info("removed what was left over: " + what);
+    else
+      log::warning(what + " is left over and cannot be removed: " + outcome.error().message);
+  };
+
+  if (auto units = co_await context.systemd->list("coffer-*.service")) {
+    for (const auto& unit : *units) {
+      if (unit == "coffer-walls.service" || !over(unit)) continue;
+      told("unit " + unit, co_await context.systemd->remove(unit));
+    }
+  }
+  if (auto standing = context.walls->list()) {
+    for (const auto kind : {walls::Kind::Netns, walls::Kind::Workspace, walls::Kind::Source, walls::Kind::Image}) {
+      for (const auto& [what, name] : *standing) {
+        if (what != kind || !over(name)) continue;
+        if (kind == walls::Kind::Netns) told("namespace " + name, context.walls->removeNetns(name));
+        if (kind == walls::Kind::Workspace) told("workspace " + name, context.walls->unmountWorkspace(name));
+        if (kind == walls::Kind::Source) told("source " + name, context.walls->detachSource(name));
+        if (kind == walls::Kind::Image) told("image " + name, context.walls->unmountImage(name));
+      }
+    }
+  }
+  for (const auto& name : namesBelow(context.places.inputs(), "coffer-"))
+    if (over(name)) told("input of " + name, removeInput(context.places, name));
+  for (const auto& name : namesBelow(context.places.work(), "coffer-"))
+    if (over(name)) told("output of " + name, removeOutput(context.places, name));
+  co_return Done{};
+}
+
+}  // namespace coffer::engine
