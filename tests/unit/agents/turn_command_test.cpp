@@ -76,8 +76,9 @@ TEST_F(TurnCommandTest, NoPlaceholderIsLeft) {
 }
 
 TEST_F(TurnCommandTest, ASessionThatIsNoPlainWordNeverReachesACommand) {
-  for (const std::string session :
-       {"--dangerous", "a b", "a\nb", "$(x)", "a\"b", "{key}", std::string(300, 'a').c_str()})
+  const std::string tooLong(300, 'a');
+  for (const std::string& session :
+       std::vector<std::string>{"--dangerous", "a b", "a\nb", "$(x)", "a\"b", "{key}", tooLong})
     EXPECT_FALSE(buildTurnCommand(agent("codex"), input(session))) << session;
   auto model = input();
   model.model = "m\"},\"evil\":{\"";

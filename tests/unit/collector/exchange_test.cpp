@@ -26,9 +26,10 @@ TEST(ExchangeTest, GivesTheBytesOfPlainFiles) {
 TEST(ExchangeTest, ALinkNeverShowsWhatItPointsAt) {
   const ScratchFolder folder;
   folder.write("outside", "secret");
+  folder.write("twice", "secret");
   std::filesystem::create_directories(folder / "out");
   std::filesystem::create_symlink(folder / "outside", folder / "out/plan.md");
-  std::filesystem::create_hard_link(folder / "outside", folder / "out/review.json");
+  std::filesystem::create_hard_link(folder / "twice", folder / "out/review.json");
   const auto exchange = Exchange::read(folder / "out");
   EXPECT_EQ(exchange.find("plan.md"), nullptr);
   EXPECT_EQ(exchange.find("review.json"), nullptr);

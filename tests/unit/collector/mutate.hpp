@@ -2,6 +2,7 @@
 
 #include <random>
 #include <string>
+#include <string_view>
 
 namespace coffer::collector {
 
@@ -12,7 +13,8 @@ class Mutations {
   explicit Mutations(std::uint32_t seed) : random_(seed) {}
 
   std::string of(std::string text) {
-    static constexpr std::string_view kMeaning("\"\\{}[]:,+-#`\n\r\0\xff\xc3 0eE.", 24);
+    using namespace std::string_view_literals;
+    static constexpr auto kMeaning = "\"\\{}[]:,+-#`\n\r\0\xff\xc3 0eE."sv;
     for (auto changes = below(6) + 1; changes > 0 && !text.empty(); --changes) {
       const auto at = below(text.size());
       switch (below(6)) {

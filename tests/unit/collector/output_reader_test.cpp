@@ -159,7 +159,7 @@ TEST(OutputReaderTest, UsageOfACumulativeAgentIsWhatThisTurnAdded) {
 TEST(OutputReaderTest, AnyBytesGiveAReading) {
   const auto protocol = protocolOf(kRules);
   Mutations mutations(21);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     const auto output = read(protocol, mutations.of(kTurn)).output;
     EXPECT_LE(output.text.size(), limits::kTextBytes);
     EXPECT_LE(output.session.size(), limits::kAgentWordBytes);
