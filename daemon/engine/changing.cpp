@@ -330,6 +330,19 @@ void Engine::testAgent(const api::Request&, const std::string& agent, const std:
   done(std::unexpected(Error{ErrorCode::Unsupported, "an agent is tried by giving it a small task: coffer new"}));
 }
 
+// A provider is described by one of the machine's files: the one of that name, or one that serves the protocol and, when a place was
+// named, is about that very place.
+const agents::ProviderFile* Engine::providerFile(const std::string& kind, const std::string& baseUrl) const {
+  const agents::ProviderFile* found = providers_.find(kind);
+  for (const auto& [name, file] : providers_.all()) {
+    const bool serves = std::ranges::any_of(file.kinds, [&](auto each) { return agents::providerKindName(each) == kind; });
+    if (!serves) continue;
+    if (!baseUrl.empty() && file.baseUrl == baseUrl) return &file;
+    if (!found) found = &file;
+  }
+  return found;
+}
+
 void Engine::addProvider(const api::Request& request, const std::string& name, const std::string& kind,
                          const std::string& baseUrl, bool machine, api::Done<std::uint64_t> done) {
   const auto operation = "AddProvider " + name;
@@ -337,7 +350,7 @@ void Engine::addProvider(const api::Request& request, const std::string& name, c
   if (!kept) return done(std::unexpected(kept.error()));
   if (*kept) return done(Records::decimal(**kept));
   if (!goodName(name)) return done(invalid("a provider's name is [a-z0-9][a-z0-9-]*, at most 31 characters"));
-  const auto* file = providers_.find(kind);
+  const auto* file = providerFile(kind, baseUrl);
   if (!file) {
     std::string known;
     for (const auto& [each, entry] : providers_.all())
@@ -348,7 +361,7 @@ void Engine::addProvider(const api::Request& request, const std::string& name, c
   provider.owner = request.caller.uid;
   provider.machine = machine;
   provider.name = name;
-  provider.kind = kind;
+  provider.kind = file->name;
   provider.baseUrl = baseUrl.empty() ? file->baseUrl : baseUrl;
   while (provider.baseUrl.ends_with('/'))
     provider.baseUrl.pop_back();

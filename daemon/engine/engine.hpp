@@ -84,6 +84,7 @@ class Engine : public api::Backend {
   Detached goOn();
   void readFiles();
   std::expected<void, Error> applyRules();
+  [[nodiscard]] const agents::ProviderFile* providerFile(const std::string& kind, const std::string& baseUrl) const;
   std::expected<void, Error> machineCanSeal() const;
   std::expected<std::map<model::Role, std::string>, Error> bindings(const model::Flow& flow,
                                                                     const store::Project& project,
