@@ -1,0 +1,192 @@
+#include <algorithm>
+
+#include "machine.hpp"
+
+namespace coffer::walls::test {
+namespace {
+
+using Sandbox = WallsTest;
+
+const RefusalEntry* find(const Refusals& refusals, int family, int protocol, std::uint16_t port) {
+  const auto at = std::ranges::find_if(refusals.entries, [&](const RefusalEntry& entry) {
+    return entry.family == family && entry.protocol == protocol && entry.port == port;
+  });
+  return at == refusals.entries.end() ? nullptr : &*at;
+}
+
+TEST_F(Sandbox, ReachesWhatListensOnItsLoopbackAndNothingElse) {
+  auto listeners = walls().createNetns("n");
+  ASSERT_TRUE(listeners) << listeners.error().message;
+  EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_STREAM, "127.0.0.1", 4180); }), 0);
+  EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_STREAM, "127.0.0.1", 53); }), 0);
+  EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_DGRAM, "127.0.0.1", 53); }), 0);
+  EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_STREAM, "::1", 1); }), ECONNREFUSED);
+  for (const char* address : {"1.1.1.1", "10.0.0.1", "169.254.169.254", "192.168.1.1", "2001:db8::1", "fe80::1"})
+    EXPECT_NE(asUid(kAgent, "n", [&] { return reach(SOCK_STREAM, address, 443); }), 0) << address;
+  // What was connected is what we hold.
+  EXPECT_TRUE(Fd(::accept4(listeners->model.get(), nullptr, nullptr, SOCK_CLOEXEC)));
+}
+
+TEST_F(Sandbox, IsRefusedAtOnceAndCountedByDestination) {
+  ASSERT_TRUE(walls().createNetns("n"));
+  EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_STREAM, "1.1.1.1", 443); }), ECONNREFUSED);
+  EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_STREAM, "1.1.1.1", 443); }), ECONNREFUSED);
+  EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_DGRAM, "9.9.9.9", 53); }), EPERM);
+  EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_STREAM, "2001:db8::1", 22); }), ECONNREFUSED);
+  const auto refusals = walls().refusals("n");
+  ASSERT_TRUE(refusals) << refusals.error().message;
+  EXPECT_EQ(refusals->entries.size(), 3U);
+  EXPECT_FALSE(refusals->full);
+  const auto* tcp = find(*refusals, 4, IPPROTO_TCP, 443);
+  ASSERT_NE(tcp, nullptr);
+  EXPECT_EQ(tcp->packets, 2U);
+  EXPECT_EQ(tcp->address[0], 1);
+  EXPECT_NE(find(*refusals, 4, IPPROTO_UDP, 53), nullptr);
+  EXPECT_NE(find(*refusals, 6, IPPROTO_TCP, 22), nullptr);
+}
+
+TEST_F(Sandbox, IsRefusedWhenTheCountIsFull) {
+  ASSERT_TRUE(walls().createNetns("n"));
+  EXPECT_EQ(asUid(kAgent, "n",
+                  [] {
+                    for (std::uint16_t port = 1; port <= 1100; ++port)
+                      if (reach(SOCK_STREAM, "1.1.1.1", port) != ECONNREFUSED) return 1;
+                    return 0;
+                  }),
+            0);
+  const auto refusals = walls().refusals("n");
+  ASSERT_TRUE(refusals);
+  EXPECT_TRUE(refusals->full);
+  EXPECT_EQ(refusals->entries.size(), 1024U);
+}
+
+TEST_F(Sandbox, OfTheSameNameIsTheSameOne) {
+  auto first = walls().createNetns("n");
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(walls().createNetns("n"));
+  EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_STREAM, "127.0.0.1", 4180); }), 0);
+  EXPECT_TRUE(Fd(::accept4(first->model.get(), nullptr, nullptr, SOCK_CLOEXEC)));
+  EXPECT_EQ(walls().list()->size(), 1U);
+  ASSERT_TRUE(walls().removeNetns("n"));
+  EXPECT_TRUE(walls().list()->empty());
+}
+
+TEST_F(Sandbox, DoesNotHearAnother) {
+  auto one = walls().createNetns("one");
+  auto two = walls().createNetns("two");
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(asUid(kAgent, "one", [] { return reach(SOCK_STREAM, "127.0.0.1", 4180); }), 0);
+  EXPECT_FALSE(Fd(::accept4(two->model.get(), nullptr, nullptr, SOCK_CLOEXEC)));
+}
+
+HostEntry four(const char* address, std::uint16_t port) {
+  HostEntry entry{.family = 4, .port = port};
+  ::inet_pton(AF_INET, address, entry.address.data());
+  return entry;
+}
+
+class HostTableTest : public WallsTest {
+ protected:
+  static std::uint32_t uid(model::UidPart part) { return model::uidRange(part).first + 7; }
+  static int tryAs(std::uint32_t uid, const char* address, std::uint16_t port) {
+    return asUid(uid, "", [&] { return reach(SOCK_STREAM, address, port); });
+  }
+};
+
+TEST_F(HostTableTest, LetsOursSpeakToNothingUntilItIsTold) {
+  const Fd service = listenOn("127.0.0.1", 8080);
+  EXPECT_EQ(tryAs(1000, "127.0.0.1", 8080), 0);
+  EXPECT_EQ(tryAs(0, "127.0.0.1", 8080), 0);
+  for (const auto part : {model::UidPart::Sandbox, model::UidPart::Gateway, model::UidPart::Relay,
+                          model::UidPart::Resolver, model::UidPart::Worker})
+    EXPECT_EQ(tryAs(uid(part), "127.0.0.1", 8080), ECONNREFUSED);
+  EXPECT_EQ(tryAs(model::kUidFirst, "127.0.0.1", 8080), ECONNREFUSED);
+  EXPECT_EQ(tryAs(model::kUidLast, "127.0.0.1", 8080), ECONNREFUSED);
+  EXPECT_EQ(tryAs(model::kUidFirst - 1, "127.0.0.1", 8080), 0);
+  EXPECT_EQ(tryAs(model::kUidLast + 1, "127.0.0.1", 8080), 0);
+}
+
+TEST_F(HostTableTest, OpensExactlyWhatAnAdministratorNamedToGatewaysOnly) {
+  const Fd named = listenOn("127.0.0.1", 8443);
+  const Fd other = listenOn("127.0.0.1", 8444);
+  ASSERT_TRUE(walls().hostAdd(HostSetKind::GatewayExact, four("127.0.0.1", 8443)));
+  EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "127.0.0.1", 8443), 0);
+  EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "127.0.0.1", 8444), ECONNREFUSED);
+  EXPECT_EQ(tryAs(uid(model::UidPart::Worker), "127.0.0.1", 8443), ECONNREFUSED);
+  EXPECT_EQ(tryAs(uid(model::UidPart::Resolver), "127.0.0.1", 8443), ECONNREFUSED);
+  ASSERT_TRUE(walls().hostRemove(HostSetKind::GatewayExact, four("127.0.0.1", 8443)));
+  ASSERT_TRUE(walls().hostRemove(HostSetKind::GatewayExact, four("127.0.0.1", 8443)));
+  EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "127.0.0.1", 8443), ECONNREFUSED);
+}
+
+TEST_F(HostTableTest, KeepsGatewaysFromSpecialAddressesOnAProvidersPort) {
+  // As if the machine had these addresses and routes to them.
+  ASSERT_EQ(
+      shell(
+          "(ip address add 203.0.114.5/32 dev lo && ip link add out0 type veth peer name out1 && ip link set out0 up &&"
+          " ip link set out1 up && ip address add 10.7.0.1/24 dev out0 && ip route add default dev out0) 2>&1"),
+      "");
+  const Fd own = listenOn("203.0.114.5", 443);
+  ASSERT_TRUE(walls().hostAdd(HostSetKind::GatewayPorts, {.port = 443}));
+  EXPECT_EQ(tryAs(1000, "203.0.114.5", 443), 0);
+  EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "203.0.114.5", 443), ECONNREFUSED);  // public, but this machine's own
+  for (const char* address : {"10.7.0.9", "10.0.0.1", "169.254.169.254", "192.168.3.4", "100.64.1.1", "198.18.0.1"})
+    EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), address, 443), ECONNREFUSED) << address;
+  // A public address passes the table: the packet is sent, and nobody answers.
+  EXPECT_EQ(asUid(uid(model::UidPart::Gateway), "",
+                  [] {
+                    sockaddr_in to{};
+                    to.sin_family = AF_INET;
+                    to.sin_port = htons(443);
+                    ::inet_pton(AF_INET, "203.0.115.1", &to.sin_addr);
+                    const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+                    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) == 0) return 0;
+                    return errno;
+                  }),
+            EINPROGRESS);
+  EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "203.0.115.1", 444), ECONNREFUSED);
+}
+
+TEST_F(HostTableTest, LetsResolversAskTheNamedServersOnPort53Only) {
+  const Fd server = listenOn("127.0.0.53", 53);
+  const Fd other = listenOn("127.0.0.54", 53);
+  const HostEntry entries[] = {four("127.0.0.53", 0)};
+  ASSERT_TRUE(walls().hostReplace(HostSetKind::DnsServers, entries));
+  EXPECT_EQ(tryAs(uid(model::UidPart::Resolver), "127.0.0.53", 53), 0);
+  EXPECT_EQ(tryAs(uid(model::UidPart::Resolver), "127.0.0.54", 53), ECONNREFUSED);
+  EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "127.0.0.53", 53), 0);
+  EXPECT_EQ(tryAs(uid(model::UidPart::Sandbox), "127.0.0.53", 53), ECONNREFUSED);
+  ASSERT_TRUE(walls().hostReplace(HostSetKind::DnsServers, {}));
+  EXPECT_EQ(tryAs(uid(model::UidPart::Resolver), "127.0.0.53", 53), ECONNREFUSED);
+}
+
+TEST_F(HostTableTest, StandsAgainstAFlushAndIsTakenOverWithItsSets) {
+  const Fd named = listenOn("127.0.0.1", 8443);
+  const Fd other = listenOn("127.0.0.1", 8444);
+  ASSERT_TRUE(walls().hostAdd(HostSetKind::GatewayExact, four("127.0.0.1", 8443)));
+  machine.end();
+  shell("nft flush ruleset 2>&1");
+  EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "127.0.0.1", 8443), 0);
+  EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "127.0.0.1", 8444), ECONNREFUSED);
+  std::map<std::string, Fd> kept;
+  kept.emplace("host-table", Fd(machine.hostTable()));
+  machine.start(FdStore(std::move(kept)));
+  EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "127.0.0.1", 8443), 0);
+  ASSERT_TRUE(walls().hostRemove(HostSetKind::GatewayExact, four("127.0.0.1", 8443)));
+  EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "127.0.0.1", 8443), ECONNREFUSED);
+}
+
+TEST_F(HostTableTest, RefusesEntriesThatSayTooLittle) {
+  for (const auto& [set, entry] : {std::pair{HostSetKind::GatewayPorts, HostEntry{}},
+                                   {HostSetKind::GatewayPorts, four("1.1.1.1", 443)},
+                                   {HostSetKind::GatewayExact, HostEntry{.port = 443}},
+                                   {HostSetKind::GatewayExact, four("1.1.1.1", 0)},
+                                   {HostSetKind::DnsServers, HostEntry{}}}) {
+    auto added = walls().hostAdd(set, entry);
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().code, ErrorCode::InvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace coffer::walls::test
