@@ -75,6 +75,8 @@ void created(Task& task, const Event& event) {
                  .landing = decides("policy.landing")};
   for (const auto& [role, word] : Spelling<Role>::words)
     if (const auto& agent = event.text("agent." + std::string(word)); !agent.empty()) task.agents[role] = agent;
+  task.plan = event.text("plan");
+  task.planSummary = event.text("plan.summary");
   task.state = State::Queued;
   task.created = event.at;
 }

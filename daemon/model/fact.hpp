@@ -20,6 +20,13 @@ namespace coffer::model {
 
 // From people.
 
+/// A plan: what a turn left, or what the person brings along.
+struct PlanDraft {
+  std::string digest;  ///< empty = no draft
+  std::string summary;
+  std::string refusal;  ///< why it cannot be used; empty = it can
+};
+
 struct Created {
   std::uint64_t id = 0;
   std::uint64_t project = 0;
@@ -30,6 +37,7 @@ struct Created {
   Policy policy;
   std::map<Role, std::string> agents;
   std::uint64_t rounds = 3;
+  PlanDraft plan;  ///< the person's own, checked already; without a digest a planner drafts one
 };
 
 struct PlanAccepted {
@@ -59,13 +67,6 @@ struct SnapshotTaken {
   std::string base;    ///< commit
   std::string branch;  ///< what HEAD named; empty = detached
   std::string notIn;   ///< digest of the list of changed paths that are not in it, or empty
-};
-
-/// What a plan turn left.
-struct PlanDraft {
-  std::string digest;  ///< empty = no draft
-  std::string summary;
-  std::string refusal;  ///< why it cannot be used; empty = it can
 };
 
 /// What a review turn left.

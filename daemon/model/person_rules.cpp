@@ -58,6 +58,10 @@ Answer onCreated(const Task& task, const Created& fact, std::uint64_t at) {
                   {"policy.command", std::string(spell(fact.policy.command))},
                   {"policy.risky", std::string(spell(fact.policy.risky))},
                   {"policy.landing", std::string(spell(fact.policy.landing))}};
+  if (!fact.plan.digest.empty()) {
+    payload["plan"] = fact.plan.digest;
+    payload["plan.summary"] = fact.plan.summary;
+  }
   for (const auto& [role, agent] : fact.agents)
     payload["agent." + std::string(spell(role))] = agent;
   ruling.tell("created", std::move(payload));

@@ -88,6 +88,11 @@ void Ruling::park(Parked reason, std::string_view code, std::string words, std::
   tell("parked", std::move(payload));
 }
 
+void Ruling::planReady(const std::string& digest, const std::string& summary) {
+  tell("plan-ready", {{"digest", digest}, {"summary", summary}});
+  if (task_.policy.plan == Decides::Auto) acceptPlan("policy");
+}
+
 void Ruling::acceptPlan(std::string_view by) {
   tell("plan-accepted", {{"digest", task_.plan}, {"by", std::string(by)}});
   openTurn(Role::Writer, TurnKind::Write);

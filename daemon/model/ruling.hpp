@@ -35,6 +35,8 @@ class Ruling {
   void park(Parked reason, std::string_view code, std::string words, std::uint64_t until = 0);
 
   // What several facts lead to.
+  /// A plan that can be used waits for the person, or for nobody.
+  void planReady(const std::string& digest, const std::string& summary);
   void acceptPlan(std::string_view by);
   void acceptWork(std::string_view by, const std::string& branch);
   void askQuestion(const std::string& digest, Role role);

@@ -77,8 +77,7 @@ void planEnded(Ruling& ruling, const TurnEnded& fact) {
       ruling.openTurn(Role::Planner, TurnKind::PlanRepair, {{"plan", fact.plan.digest}, {"problem", fact.problem}});
     return;
   }
-  ruling.tell("plan-ready", {{"digest", fact.plan.digest}, {"summary", fact.plan.summary}});
-  if (task.policy.plan == Decides::Auto) ruling.acceptPlan("policy");
+  ruling.planReady(fact.plan.digest, fact.plan.summary);
 }
 
 void writingEnded(Ruling& ruling, const Step& step) {

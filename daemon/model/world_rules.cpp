@@ -65,7 +65,10 @@ Answer onSnapshotTaken(const Task& task, const SnapshotTaken& fact, std::uint64_
   Ruling ruling(task, at);
   ruling.tell("snapshot-taken",
               {{"step", fact.step}, {"base", fact.base}, {"branch", fact.branch}, {"not-in", fact.notIn}});
-  ruling.openTurn(Role::Planner, TurnKind::Plan);
+  if (task.plan.empty())
+    ruling.openTurn(Role::Planner, TurnKind::Plan);
+  else
+    ruling.planReady(task.plan, task.planSummary);
   return std::move(ruling).take();
 }
 

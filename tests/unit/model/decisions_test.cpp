@@ -241,6 +241,20 @@ TEST(Person, ATaskNeedsWhatItIsMadeOf) {
   EXPECT_EQ(decide(Task{}, Cancelled{}, 1).error().code, ErrorCode::WrongState);
 }
 
+TEST(Person, AnOwnPlanNeedsNoPlanner) {
+  const Created fact{.id = 1,
+                     .prompt = sha256("p"),
+                     .flow = *builtInFlow("review"),
+                     .plan = {.digest = sha256("mine"), .summary = "Mine"}};
+  auto task = after(Task{}, *decide(Task{}, fact, 1));
+  task = after(task, *decide(task, SnapshotTaken{.step = task.step->name, .base = "b"}, 2));
+  EXPECT_EQ(task.state, State::PlanReady);
+  EXPECT_EQ(task.plan, sha256("mine"));
+  task = after(task, *decide(task, Replied{sha256("better")}, 3));
+  EXPECT_EQ(task.step->conversation, "A") << "a reply still gives it to the planner";
+  EXPECT_EQ(task.step->inputs.at("plan"), sha256("mine"));
+}
+
 TEST(Person, ALongTitleIsCutBetweenCharacters) {
   Created fact{.id = 1, .prompt = sha256("p"), .flow = *builtInFlow("single")};
   for (int i = 0; i < 150; ++i)
