@@ -82,6 +82,8 @@ workers::Outcome checkout(const workers::Job& job) {
   const auto commit = commitIn(job, "commit");
   if (!commit) return std::unexpected(commit.error());
   const bool update = job.request.number("update") == 1;
+  // OUT keeps others away; what is in the tree has the permissions a build expects of a checkout.
+  ::umask(022);
   const std::string tree = job.out + "/tree";
   const std::string directory = tree + "/.git";
   auto git = Git::create();
@@ -123,10 +125,11 @@ workers::Outcome checkout(const workers::Job& job) {
   const auto differing =
       git->output({"diff-files", "--name-only", "-z", "--ignore-submodules=all"}, {}, limits::kPathListBytes);
   if (!differing) return std::unexpected(differing.error());
-  if (!differing->empty()) return fault("the checkout is not what the commit says: " + workers::printable(*differing));
   Records report;
   report.add("tree", *id);
   report.add("files", files);
+  // Not a fault: a commit with line ends that its own attributes would not write is never clean, here or anywhere.
+  report.add("differing", static_cast<std::uint64_t>(std::ranges::count(*differing, '\0')));
   return report;
 }
 

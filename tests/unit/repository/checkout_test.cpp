@@ -52,6 +52,16 @@ TEST_F(Checkout, AChangeInTheFirstSecondIsSeen) {
   EXPECT_EQ(sh("cd tree && git status --porcelain"), " M file") << "same size, same second";
 }
 
+TEST_F(Checkout, LineEndsThatItsAttributesWouldNotWriteAreNoFault) {
+  const auto commit = next(
+      "printf 'a\\r\\nb\\r\\n' >crlf && git add crlf && git commit -q -m C && echo '* text=auto eol=lf' "
+      ">.gitattributes");
+  const auto report = checkout(request({{"commit", commit}}));
+  EXPECT_EQ(report.get("files"), "6") << report.get("message") << report.get("fault");
+  EXPECT_EQ(report.number("differing"), sh("cd " + out() + "/tree && git status --porcelain | wc -l") == "0" ? 0U : 1U);
+  EXPECT_EQ(sh("stat -c %A " + out() + "/tree/crlf"), "-rw-r--r--");
+}
+
 TEST_F(Checkout, IsDetachedWithoutABranch) {
   checkout(request({{"commit", base_}}));
   EXPECT_EQ(sh("cd " + out() + "/tree && git status --porcelain --branch && git rev-parse HEAD"),

@@ -49,6 +49,21 @@ TEST_F(Export, SaysWhichPathsAreNotInHead) {
   EXPECT_EQ(sh("cd repo && git diff --cached --name-only"), "staged") << "the index is as it was";
 }
 
+TEST_F(Export, NothingOfTheOwnersRepositoryRunsForItsStatus) {
+  sh("cd repo && git config core.fsmonitor \"touch $TOP/ran; false\" && echo '* filter=evil' >.gitattributes && "
+     "git config filter.evil.clean \"touch $TOP/ran; cat\" && printf '#!/bin/sh\\ntouch '$TOP'/ran\\n' "
+     ">.git/hooks/post-index-change && "
+     "chmod +x .git/hooks/post-index-change && touch -d @1 file sub/file && cp -a . ../control && git -C ../control "
+     "status >/dev/null");
+  ASSERT_TRUE(exists("ran")) << "the control shows nothing";
+  sh("rm ran");
+  inputs({"source=repo"});
+  const auto report = worker("export", request({{"status", "1"}}));
+  EXPECT_EQ(report.get("dirty"), ".gitattributes") << report.get("message") << report.get("fault");
+  EXPECT_EQ(report.number("dirty-count"), 1U);
+  EXPECT_FALSE(exists("ran"));
+}
+
 TEST_F(Export, RefusesWithTheReason) {
   struct Case {
     const char* script;
