@@ -1,0 +1,66 @@
+#include "connection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <poll.h>
+#include <sdbus-c++/IConnection.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-id128.h>
+
+#include "dbus/names.hpp"
+
+namespace coffer::cli {
+
+namespace {
+
+/// A call may wait for a password, for which the service gives five minutes, and for the snapshot of a big repository.
+constexpr std::chrono::minutes kCallTimeout{15};
+
+}  // namespace
+
+std::expected<std::unique_ptr<Connection>, Failure> Connection::open(const std::string& host, bool interactive) {
+  sd_bus* bus = nullptr;
+  const int opened = host.empty() ? sd_bus_open_system_with_description(&bus, "coffer")
+                                  : sd_bus_open_system_remote(&bus, host.c_str());
+  if (opened < 0) {
+    if (opened == -EINVAL && !host.empty()) return usageFailure("\"" + host + "\" is not a host that ssh could reach.");
+    auto failed = noDaemon(host, std::string("the system bus cannot be reached (") + std::strerror(-opened) + ")");
+    return std::unexpected(std::move(failed));
+  }
+  // On the whole connection, because generated proxies have no place for the flag of a single call.
+  sd_bus_set_allow_interactive_authorization(bus, interactive ? 1 : 0);
+  auto connection = sdbus::createBusConnection(bus);
+  connection->setMethodCallTimeout(kCallTimeout);
+  return std::make_unique<Connection>(std::move(connection));
+}
+
+Connection::Connection(std::unique_ptr<sdbus::IConnection> bus) : bus_(std::move(bus)), manager_(*bus_) {}
+
+Connection::~Connection() = default;
+
+bool Connection::process(std::chrono::milliseconds patience) {
+  while (bus_->processPendingEvent()) {
+  }
+  const auto data = bus_->getEventLoopPollData();
+  const auto wanted = static_cast<int>(patience.count());
+  const int own = data.getPollTimeout();
+  std::array waits = {pollfd{.fd = data.fd, .events = data.events, .revents = 0},
+                      pollfd{.fd = data.eventFd, .events = POLLIN, .revents = 0}};
+  const int ready = poll(waits.data(), waits.size(), own < 0 ? wanted : std::min(own, wanted));
+  if (ready < 0) return errno != EINTR;
+  while (bus_->processPendingEvent()) {
+  }
+  return true;
+}
+
+Dictionary changeOptions() {
+  sd_id128_t id{};
+  if (sd_id128_randomize(&id) < 0) return {};
+  std::array<char, SD_ID128_STRING_MAX> text{};
+  return {{std::string(names::kRequestId), sdbus::Variant(std::string(sd_id128_to_string(id, text.data())))}};
+}
+
+}  // namespace coffer::cli

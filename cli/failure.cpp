@@ -1,0 +1,137 @@
+#include "failure.hpp"
+
+#include <algorithm>
+#include <array>
+#include <format>
+#include <string_view>
+
+namespace coffer::cli {
+
+namespace {
+
+constexpr std::string_view kBusErrors = "org.freedesktop.DBus.Error.";
+
+/// Names under which the bus says that nobody answers for us: no service, it did not start, it went away, no bus.
+constexpr auto kNobodyThere = std::to_array<std::string_view>({
+    "ServiceUnknown",
+    "NameHasNoOwner",
+    "NoReply",
+    "Disconnected",
+    "NoServer",
+    "FileNotFound",
+    "IOError",
+});
+
+bool nobodyThere(std::string_view name) {
+  if (name.starts_with("org.freedesktop.systemd1.")) return true;
+  if (!name.starts_with(kBusErrors)) return false;
+  const auto last = name.substr(kBusErrors.size());
+  return last.starts_with("Spawn.") || std::ranges::find(kNobodyThere, last) != kNobodyThere.end();
+}
+
+/// Numbers of errno reach us in two spellings.
+bool isSystemError(std::string_view name, std::string_view code) {
+  constexpr std::string_view kSystem = "System.Error.";
+  return name.starts_with(kSystem) && name.substr(kSystem.size()) == code;
+}
+
+}  // namespace
+
+std::unexpected<Failure> usageFailure(std::string message, std::string next) {
+  return failure(ExitCode::Usage, std::move(message), std::move(next));
+}
+
+std::unexpected<Failure> failure(ExitCode exit, std::string message, std::string next) {
+  return std::unexpected(Failure{exit, {}, std::move(message), std::move(next)});
+}
+
+std::string nextCommand(ErrorCode code, std::optional<std::uint64_t> task) {
+  switch (code) {
+    case ErrorCode::UnknownObject:
+      return "coffer list --all";
+    case ErrorCode::Stale:
+    case ErrorCode::AlreadyDecided:
+    case ErrorCode::WrongState:
+    case ErrorCode::BaseGone:
+    case ErrorCode::Cancelled:
+      return task ? std::format("coffer show {}", *task) : "coffer list";
+    case ErrorCode::NoCommand:
+      return "coffer project add --help";
+    case ErrorCode::NameTaken:
+      return "coffer project list";
+    case ErrorCode::NoAgent:
+      return "coffer agent list";
+    case ErrorCode::NoProvider:
+      return "coffer provider add --help";
+    case ErrorCode::ProviderUnreachable:
+      return "coffer provider list";
+    case ErrorCode::NoCommit:
+      return "git commit";
+    case ErrorCode::Dirty:
+      return "git status";
+    case ErrorCode::Busy:
+      return "coffer list";
+    case ErrorCode::Sandbox:
+    case ErrorCode::Environment:
+    case ErrorCode::Internal:
+      return "journalctl -u cofferd";
+    default:
+      return {};
+  }
+}
+
+Failure noDaemon(const std::string& host, const std::string& detail) {
+  Failure result{.exit = ExitCode::NoDaemon};
+  if (host.empty()) {
+    result.message = "The Cofferdam service does not answer" + (detail.empty() ? std::string() : ": " + detail) + ".";
+    result.next = "systemctl status cofferd";
+  } else {
+    result.message =
+        std::format("The Cofferdam service on {} does not answer{}{}.", host, detail.empty() ? "" : ": ", detail);
+    result.next = std::format("ssh {} systemctl status cofferd", host);
+  }
+  return result;
+}
+
+Failure failureOf(const sdbus::Error& error, std::optional<std::uint64_t> task, const std::string& host) {
+  const std::string& name = error.getName();
+  const std::string& message = error.getMessage();
+  // What is proposed has to reach the same machine.
+  const auto there = [&](std::string command) {
+    constexpr std::string_view kProgram = "coffer ";
+    if (!host.empty() && command.starts_with(kProgram)) command.insert(kProgram.size(), "-H " + host + " ");
+    return command;
+  };
+  if (const auto code = errorCode(name); code && name.starts_with(kErrorPrefix)) {
+    const auto& entry = errorEntry(*code);
+    Failure result{entry.exit, std::string(entry.name), message, {}};
+    // The daemon's sentence already names a command where it knows a better one than this table.
+    if (message.find("coffer ") == std::string::npos) result.next = there(nextCommand(*code, task));
+    return result;
+  }
+  if (nobodyThere(name) || isSystemError(name, "ENOTCONN") || isSystemError(name, "ECONNRESET") ||
+      isSystemError(name, "EPIPE") || isSystemError(name, "ESHUTDOWN")) {
+    auto detail = message;
+    while (detail.ends_with('.'))
+      detail.pop_back();
+    auto result = noDaemon(host, detail);
+    result.name = name;
+    return result;
+  }
+  const auto is = [&](std::string_view last) { return name == std::string(kBusErrors).append(last); };
+  if (is("AccessDenied") || is("InteractiveAuthorizationRequired") || is("AuthFailed") ||
+      isSystemError(name, "EACCES") || isSystemError(name, "EPERM"))
+    return {ExitCode::NotAllowed, name, "Not allowed: " + message, {}};
+  if (is("UnknownObject"))
+    return {ExitCode::NotFound, name, message, there(nextCommand(ErrorCode::UnknownObject, task))};
+  if (is("UnknownMethod") || is("UnknownInterface") || is("UnknownProperty"))
+    return {ExitCode::Failed, name, "The running cofferd does not know this command; it is older than this coffer.",
+            "systemctl restart cofferd"};
+  if (is("InvalidArgs")) return {ExitCode::Usage, name, message, {}};
+  if (is("Timeout") || is("TimedOut") || isSystemError(name, "ETIMEDOUT"))
+    return {ExitCode::Failed, name, "The service did not answer in time; what was asked may still happen.",
+            "coffer list"};
+  return {ExitCode::Failed, name, message.empty() ? name : message, {}};
+}
+
+}  // namespace coffer::cli

@@ -1,0 +1,46 @@
+#include "run_view.hpp"
+
+#include <format>
+#include <map>
+
+#include "model/visible_text.hpp"
+
+namespace coffer::cli {
+
+RunView::RunView(const Dictionary& run)
+    : id(numberOf(run, "Id")),
+      kind(model::visibleText(textOf(run, "Kind"))),
+      role(model::visibleText(textOf(run, "Role"))),
+      agent(model::visibleText(textOf(run, "Agent"))),
+      round(smallNumberOf(run, "Round")),
+      attempt(smallNumberOf(run, "Attempt")),
+      started(numberOf(run, "Started")),
+      ended(numberOf(run, "Ended")),
+      result(model::visibleText(textOf(run, "Result"))),
+      code(valueOf<std::int32_t>(run, "Code")),
+      text(model::visibleText(textOf(run, "Text"))),
+      tokens(0) {
+  if (const auto model = model::visibleText(textOf(run, "Model")); !model.empty()) agent += "/" + model;
+  // Cached tokens are part of the input, and reasoning is part of the output.
+  const auto usage = valueOf<std::map<std::string, std::uint64_t>>(run, "Usage");
+  for (const auto* name : {"input", "output"})
+    if (const auto found = usage.find(name); found != usage.end()) tokens += found->second;
+}
+
+std::string RunView::what() const {
+  std::string words = role.empty() ? kind : role;
+  if (!role.empty() && !kind.empty() && kind != role && kind != "turn") words += " " + kind;
+  if (!agent.empty()) words += " (" + agent + ")";
+  if (round > 0) words += std::format(", round {}", round);
+  if (attempt > 1) words += std::format(", attempt {}", attempt);
+  return words;
+}
+
+Microseconds RunView::length(std::uint64_t now) const {
+  const auto end = ended == 0 ? now : ended;
+  return Microseconds(end > started ? static_cast<std::int64_t>(end - started) : 0);
+}
+
+bool RunView::good() const { return result == "ok" || result == "green" || result == "passed" || result == "content"; }
+
+}  // namespace coffer::cli

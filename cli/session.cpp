@@ -1,0 +1,52 @@
+#include "session.hpp"
+
+#include <chrono>
+
+#include <unistd.h>
+
+namespace coffer::cli {
+
+Session::Session(GlobalOptions options, Terminal terminal)
+    : options_(std::move(options)), terminal_(terminal), paint_(terminal.colour) {}
+
+std::expected<Connection*, Failure> Session::connect() {
+  if (!connection_) {
+    auto opened = Connection::open(options_.host, options_.askPassword);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    connection_ = std::move(*opened);
+  }
+  return connection_.get();
+}
+
+std::expected<Connection*, Failure> Session::connectForChange() {
+  // An agent here could not answer for a process of another machine.
+  if (options_.askPassword && options_.host.empty() && !agent_) agent_ = std::make_unique<PolkitAgent>();
+  return connect();
+}
+
+void Session::print(std::string_view text) const { writeAll(STDOUT_FILENO, text); }
+
+void Session::print(const Json& json) const { print(json.text()); }
+
+void Session::printTable(const Table& table) const { print(table.text(paint_, terminal_.width)); }
+
+void Session::printLong(const std::string& text) const { page(text, terminal_, options_.pager); }
+
+void Session::note(std::string_view text) const {
+  if (!options_.json) writeAll(STDERR_FILENO, text);
+}
+
+Progress Session::progress(std::string what) const { return {std::move(what), terminal_.error, options_.json}; }
+
+std::string Session::command(std::string_view rest) const {
+  std::string result = "coffer ";
+  if (!options_.host.empty()) result += "-H " + shellWord(options_.host) + " ";
+  return result.append(rest);
+}
+
+std::uint64_t currentTime() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<Microseconds>(now).count());
+}
+
+}  // namespace coffer::cli

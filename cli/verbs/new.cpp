@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <cstdint>
+#include <format>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <glib.h>
+
+#include "assignment.hpp"
+#include "model/limits.hpp"
+#include "model/visible_text.hpp"
+#include "process.hpp"
+#include "project_choice.hpp"
+#include "session.hpp"
+#include "verb.hpp"
+#include "verbs.hpp"
+
+namespace coffer::cli {
+
+namespace {
+
+struct Options {
+  std::string project;
+  std::string flow;
+  std::vector<std::string> agents;
+  std::vector<std::string> policy;
+  std::optional<std::uint64_t> rounds;
+  std::vector<std::string> prompt;
+};
+
+/// More dirty paths than these say nothing new.
+constexpr std::size_t kDirtyShown = 8;
+
+std::expected<std::string, Failure> promptOf(const Session& session, const Options& options) {
+  if (!options.prompt.empty() && options.prompt != std::vector<std::string>{"-"}) {
+    std::string text;
+    for (const auto& word : options.prompt)
+      text += (text.empty() ? "" : " ") + word;
+    return text;
+  }
+  if (options.prompt.empty() && session.terminal().input)
+    return readFromEditor(
+        "Say above what is to be done: what is wrong or missing, and how one would see that it is right.",
+        limits::kTextBytes);
+  auto text = readInput(limits::kTextBytes);
+  while (text && text->ends_with('\n'))
+    text->pop_back();
+  return text;
+}
+
+/// A task works on HEAD; what is only in the work tree is not part of it, which surprises people.
+void sayWhatIsLeftOut(const Session& session, const std::string& directory) {
+  const auto status = outputOf({"git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c",
+                                "core.quotePath=false", "status", "--porcelain", "--untracked-files=normal"},
+                               directory);
+  if (!status || status->empty()) return;
+  const auto lines = linesOf(*status);
+  session.note(std::format("Works on HEAD; not in it {}:\n",
+                           lines.size() == 1 ? "is 1 path" : std::format("are {} paths", lines.size())));
+  for (std::size_t i = 0; i < lines.size() && i < kDirtyShown; ++i)
+    session.note("  " + model::visibleText(lines[i]) + "\n");
+  if (lines.size() > kDirtyShown) session.note("  ...\n");
+}
+
+Outcome create(Session& session, const Options& options) {
+  const auto agents = parseAgents(options.agents);
+  if (!agents) return std::unexpected(agents.error());
+  const auto policy = parseAssignments(options.policy, "--policy", "landing=auto");
+  if (!policy) return std::unexpected(policy.error());
+
+  // The project first: nobody should write a prompt in an editor only to learn that there is none.
+  auto bus = session.connectForChange();
+  if (!bus) return std::unexpected(bus.error());
+  const auto project = chooseProject(session, **bus, options.project);
+  if (!project) return std::unexpected(project.error());
+  const auto prompt = promptOf(session, options);
+  if (!prompt) return std::unexpected(prompt.error());
+  if (prompt->find_first_not_of(" \t\r\n") == std::string::npos)
+    return usageFailure("The prompt is empty; say what is to be done.", session.command("new \"...\""));
+  if (!g_utf8_validate(prompt->data(), static_cast<gssize>(prompt->size()), nullptr))
+    return usageFailure("The prompt is not UTF-8 text.");
+
+  auto call = changeOptions();
+  if (!options.flow.empty()) call.emplace("flow", sdbus::Variant(options.flow));
+  if (!agents->empty()) call.emplace("agents", sdbus::Variant(*agents));
+  if (!policy->empty()) call.emplace("policy", sdbus::Variant(*policy));
+  if (options.rounds)
+    call.emplace("rounds",
+                 sdbus::Variant(static_cast<std::uint32_t>(std::min<std::uint64_t>(*options.rounds, UINT32_MAX))));
+  sdbus::ObjectPath path;
+  std::uint64_t id = 0;
+  {
+    const auto progress = session.progress("Making the task");
+    std::tie(path, id) = (*bus)->manager().createTask(project->path, *prompt, call);
+  }
+  session.about(id);
+  if (session.json()) {
+    session.print(Json().add("Id", id).add("Path", path));
+    return ExitCode::Done;
+  }
+  session.print(std::format("Task {} is queued on {}.\n", id, model::visibleText(textOf(project->properties, "Name"))));
+  if (session.options().host.empty()) sayWhatIsLeftOut(session, directoryOf(project->properties));
+  session.note("next: " + session.command(std::format("watch {}", id)) + "\n");
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void addNew(CLI::App& parent, Invocation& invocation) {
+  const auto options = std::make_shared<Options>();
+  Verb verb(parent, invocation, "new", "Gives work to the agents",
+            {"new \"Fix the overflow in inflate\"",
+             "new -p zlib --agent writer=codex:gpt-5 --policy plan=auto < request.md"});
+  verb.words("PROMPT", options->prompt, "What is to be done; - reads it from standard input, nothing opens an editor");
+  verb.option("-p,--project", options->project, "The project, by default the one of the current directory");
+  verb.option("--flow", options->flow, "single, executor, review (default) or supervisor");
+  verb.option("--agent", options->agents, "ROLE=AGENT[:MODEL] for planner, writer or reviewer");
+  verb.option("--policy", options->policy, "WHERE=ask|auto for plan, command, risky and landing (also branch)");
+  verb.option("--rounds", options->rounds, "How many fix rounds there may be");
+  verb.runs([options](Session& session) { return create(session, *options); });
+}
+
+}  // namespace coffer::cli

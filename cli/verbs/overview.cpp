@@ -1,0 +1,62 @@
+#include <algorithm>
+#include <format>
+#include <string>
+#include <vector>
+
+#include "dbus/names.hpp"
+#include "model/visible_text.hpp"
+#include "session.hpp"
+#include "task_choice.hpp"
+#include "task_view.hpp"
+#include "verbs.hpp"
+
+namespace coffer::cli {
+
+namespace {
+
+void printGroup(const Session& session, const std::string& heading, const std::vector<TaskView>& views,
+                std::uint64_t now) {
+  if (views.empty()) return;
+  session.print(session.paint()(Tone::Strong, heading) + "\n");
+  for (const auto& view : views) {
+    const auto width = session.terminal().width;
+    const auto name = "  " + view.name();
+    session.print((width ? fitted(name, *width) : name) + "\n");
+    session.print("    " + session.paint()(view.tone(), view.where()) +
+                  session.paint()(Tone::Faint, ", " + relativeTime(view.changed, now)) + "\n");
+    std::string commands;
+    for (const auto& command : view.nextCommands())
+      commands += (commands.empty() ? "" : "   ") + session.command(command);
+    session.print("    " + commands + "\n");
+  }
+}
+
+}  // namespace
+
+Outcome overview(Session& session) {
+  auto bus = session.connect();
+  if (!bus) return std::unexpected(bus.error());
+  const auto tasks = allTasks(**bus, {{"ended", sdbus::Variant(false)}});
+  std::vector<TaskView> waiting;
+  std::vector<TaskView> running;
+  for (const auto& task : tasks) {
+    TaskView view(task);
+    (view.needsYou() ? waiting : running).push_back(std::move(view));
+  }
+  if (session.json()) {
+    session.print(Json().add("Tasks", Json::of(tasks)));
+    return ExitCode::Done;
+  }
+  const auto now = currentTime();
+  printGroup(session, "Waiting for you", waiting, now);
+  printGroup(session, "Going on", running, now);
+  if (tasks.empty()) {
+    const auto projects = (*bus)->manager().objects(names::kProject);
+    session.print("Nothing waits for you and nothing goes on.\n");
+    session.print("next: " + session.command(projects.empty() ? "project add DIR --test COMMAND" : "new \"...\"") +
+                  "\n");
+  }
+  return ExitCode::Done;
+}
+
+}  // namespace coffer::cli

@@ -1,0 +1,122 @@
+#include <cctype>
+#include <filesystem>
+#include <format>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assignment.hpp"
+#include "model/visible_text.hpp"
+#include "process.hpp"
+#include "session.hpp"
+#include "verb.hpp"
+#include "verbs.hpp"
+
+namespace coffer::cli {
+
+namespace {
+
+struct Options {
+  std::string directory;
+  std::string name;
+  std::vector<std::string> build;
+  std::vector<std::string> test;
+  std::vector<std::string> agents;
+  std::vector<std::string> policy;
+};
+
+/// As many characters as a project's name may have.
+constexpr std::size_t kNameLength = 31;
+
+/// A name made of the directory's: lower case, dashes for what a name cannot have.
+std::string nameFor(const std::string& directory) {
+  std::string name;
+  for (const char letter : std::filesystem::path(directory).filename().string()) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte < 0x80 && std::isalnum(byte))
+      name += static_cast<char>(std::tolower(byte));
+    else if (!name.empty() && !name.ends_with('-'))
+      name += '-';
+  }
+  name.resize(std::min(name.size(), kNameLength));
+  while (name.ends_with('-'))
+    name.pop_back();
+  return name;
+}
+
+/// The directory as the service is to open it; on another machine it is left as it was typed.
+std::expected<std::string, Failure> absolute(const Session& session, const std::string& typed) {
+  if (!session.options().host.empty()) {
+    if (typed.starts_with('/')) return typed;
+    return usageFailure("With -H the directory has to be named in full, as it is on that machine.");
+  }
+  std::error_code error;
+  const auto path = std::filesystem::canonical(typed.empty() ? "." : typed, error);
+  if (error) return failure(ExitCode::NotFound, std::format("\"{}\" cannot be opened: {}.", typed, error.message()));
+  // A directory below a work tree stands for its whole repository.
+  if (const auto top = outputOf({"git", "rev-parse", "--show-toplevel"}, path.string()); top && !top->empty())
+    return *top;
+  return path.string();
+}
+
+Outcome add(Session& session, const Options& options) {
+  const auto directory = absolute(session, options.directory);
+  if (!directory) return std::unexpected(directory.error());
+  const auto name = options.name.empty() ? nameFor(*directory) : options.name;
+  if (name.empty())
+    return usageFailure("No name can be made of that directory's; give one.",
+                        session.command("project add --name NAME"));
+  const auto agents = parseAgents(options.agents);
+  if (!agents) return std::unexpected(agents.error());
+  const auto policy = parseAssignments(options.policy, "--policy", "landing=auto");
+  if (!policy) return std::unexpected(policy.error());
+
+  auto call = changeOptions();
+  if (!options.build.empty()) call.emplace("build", sdbus::Variant(options.build));
+  if (!options.test.empty()) call.emplace("test", sdbus::Variant(options.test));
+  if (!agents->empty()) call.emplace("agents", sdbus::Variant(*agents));
+  if (!policy->empty()) call.emplace("policy", sdbus::Variant(*policy));
+  if (session.options().host.empty()) {
+    // Asked here, because only the user's own Git knows all of the user's configuration.
+    for (const std::string field : {"name", "email"})
+      if (auto value = outputOf({"git", "config", "user." + field}, *directory); value && !value->empty())
+        call.emplace("author-" + field, sdbus::Variant(*value));
+  }
+
+  auto bus = session.connectForChange();
+  if (!bus) return std::unexpected(bus.error());
+  sdbus::ObjectPath path;
+  {
+    const auto progress = session.progress("Reading " + model::visibleText(*directory));
+    path = (*bus)->manager().addProject(*directory, name, call);
+  }
+  const auto project = (*bus)->project(path)->properties();
+  if (session.json()) {
+    session.print(Json::of(project).add("Path", path));
+    return ExitCode::Done;
+  }
+  session.print(std::format("Project {} is {} at {}.\n", name, model::visibleText(textOf(project, "DirectoryText")),
+                            shortCommit(textOf(project, "Base"))));
+  if (options.build.empty() && options.test.empty())
+    session.note("It has no --build and no --test command, so nothing is checked before the review.\n");
+  session.note("next: " + session.command(std::format("new -p {} \"...\"", name)) + "\n");
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void addProjectAdd(CLI::App& parent, Invocation& invocation) {
+  const auto options = std::make_shared<Options>();
+  Verb verb(
+      parent, invocation, "add", "Makes a project of a Git work tree",
+      {"project add --test 'make test'", "project add ~/src/zlib --name zlib --build 'cmake -B b' --test 'ctest'"});
+  verb.option("DIR", options->directory, "The work tree, by default the one of the current directory");
+  verb.option("--name", options->name, "Its name, by default the directory's: a-z, 0-9 and dashes");
+  verb.option("--build", options->build, "Command that builds it, run with sh -c in a fresh checkout");
+  verb.option("--test", options->test, "Command that tests it, run after the build commands");
+  verb.option("--agent", options->agents, "ROLE=AGENT[:MODEL] for planner, writer or reviewer");
+  verb.option("--policy", options->policy, "WHERE=ask|auto for plan, command, risky and landing (also branch)");
+  verb.runs([options](Session& session) { return add(session, *options); });
+}
+
+}  // namespace coffer::cli

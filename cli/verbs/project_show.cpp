@@ -1,0 +1,56 @@
+#include <format>
+#include <memory>
+#include <string>
+
+#include "model/visible_text.hpp"
+#include "project_choice.hpp"
+#include "session.hpp"
+#include "verb.hpp"
+#include "verbs.hpp"
+
+namespace coffer::cli {
+
+namespace {
+
+Outcome show(Session& session, const std::string& name) {
+  auto bus = session.connect();
+  if (!bus) return std::unexpected(bus.error());
+  const auto chosen = chooseProject(session, **bus, name);
+  if (!chosen) return std::unexpected(chosen.error());
+  const auto& project = chosen->properties;
+  if (session.json()) {
+    session.print(Json::of(project).add("Path", chosen->path));
+    return ExitCode::Done;
+  }
+  session.print(session.paint()(Tone::Strong, model::visibleText(textOf(project, "Name"))) + "\n");
+  Table table({{""}, {""}});
+  const auto add = [&](const std::string& label, const std::string& value) {
+    if (!value.empty()) table.add({{label, Tone::Faint}, {model::visibleText(value)}});
+  };
+  add("Directory", textOf(project, "DirectoryText"));
+  add("Base", shortCommit(textOf(project, "Base")));
+  for (const auto& command : textsOf(project, "Build"))
+    add("Build", command);
+  for (const auto& command : textsOf(project, "Test"))
+    add("Test", command);
+  for (const auto& [role, agent] : mapOf(project, "Agents"))
+    add("Agent", role + " = " + agent);
+  for (const auto& [point, who] : mapOf(project, "Policy"))
+    add("Policy", point + " = " + who);
+  for (const auto& [role, profile] : mapOf(project, "Networks"))
+    add("Network", role + " = " + profile);
+  // Commands are read in full or not at all, so nothing is cut to the terminal's width.
+  session.print(table.text(session.paint(), std::nullopt, "  "));
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void addProjectShow(CLI::App& parent, Invocation& invocation) {
+  const auto name = std::make_shared<std::string>();
+  Verb verb(parent, invocation, "show", "One project: directory, checks, agents, policy", {"project show zlib"});
+  verb.option("NAME", *name, "Its name, by default the project of the current directory");
+  verb.runs([name](Session& session) { return show(session, *name); });
+}
+
+}  // namespace coffer::cli

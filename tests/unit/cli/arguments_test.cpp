@@ -1,0 +1,139 @@
+#include <CLI/CLI.hpp>
+
+#include <gtest/gtest.h>
+
+#include "assignment.hpp"
+#include "invocation.hpp"
+#include "project_choice.hpp"
+
+namespace coffer::cli {
+namespace {
+
+/// 0 for a command line that the grammar takes, the parser's number otherwise.
+int parse(std::vector<std::string> words, GlobalOptions* options = nullptr) {
+  Invocation invocation;
+  const auto app = commandLine(invocation);
+  std::ranges::reverse(words);
+  int result = 0;
+  try {
+    app->parse(words);
+  } catch (const CLI::Success&) {
+  } catch (const CLI::ParseError& error) {
+    result = error.get_exit_code();
+  }
+  if (options) *options = invocation.options;
+  return result;
+}
+
+TEST(Arguments, TakesEveryVerbAsItIsDocumented) {
+  const std::vector<std::vector<std::string>> lines = {
+      {},
+      {"new", "Fix it"},
+      {"new", "-p", "zlib", "--flow", "single", "--agent", "writer=codex:m", "--policy", "plan=auto", "Fix it"},
+      {"new"},
+      {"new", "-"},
+      {"list"},
+      {"list", "--all", "--state", "done", "--state", "failed"},
+      {"show"},
+      {"show", "17"},
+      {"watch", "17"},
+      {"plan", "17"},
+      {"diff", "17", "--stat"},
+      {"review", "17"},
+      {"accept", "17", "--digest", "sha256:00"},
+      {"accept", "--branch", "x"},
+      {"reply", "17", "text"},
+      {"reply", "-"},
+      {"log", "17", "--gate"},
+      {"log", "--events"},
+      {"log", "17", "--run", "3"},
+      {"cancel", "17"},
+      {"delete", "17", "-y"},
+      {"project", "add"},
+      {"project", "add", "dir", "--name", "x", "--build", "make", "--test", "make test", "--test", "make check"},
+      {"project", "list"},
+      {"project", "show"},
+      {"project", "remove", "x"},
+      {"provider", "add", "x", "--kind", "openai", "--url", "http://127.0.0.1:1", "--machine"},
+      {"provider", "key", "x"},
+      {"provider", "list"},
+      {"provider", "remove", "x"},
+      {"agent", "list"},
+      {"agent", "test", "codex", "--model", "m"},
+  };
+  for (const auto& line : lines)
+    EXPECT_EQ(parse(line), 0) << (line.empty() ? "" : line.front());
+}
+
+TEST(Arguments, RefusesWhatMakesNoSense) {
+  for (const auto& line : std::vector<std::vector<std::string>>{{"nonsense"},
+                                                                {"project"},
+                                                                {"show", "seventeen"},
+                                                                {"show", "-5"},
+                                                                {"provider", "add", "x"},
+                                                                {"provider", "add", "x", "--kind", "other"},
+                                                                {"log", "17", "--gate", "--events"},
+                                                                {"list", "--bogus"}})
+    EXPECT_NE(parse(line), 0) << line.front();
+}
+
+TEST(Arguments, TakesOptionsOfEverythingBeforeAndAfterTheVerb) {
+  GlobalOptions options;
+  EXPECT_EQ(parse({"--json", "-H", "me@far", "list"}, &options), 0);
+  EXPECT_TRUE(options.json);
+  EXPECT_EQ(options.host, "me@far");
+  EXPECT_EQ(parse({"project", "list", "--json", "--no-ask-password", "--no-pager"}, &options), 0);
+  EXPECT_TRUE(options.json);
+  EXPECT_FALSE(options.askPassword);
+  EXPECT_FALSE(options.pager);
+}
+
+TEST(Arguments, NeverTakesAPromptForAVerb) {
+  EXPECT_EQ(parse({"new", "list"}), 0);
+  EXPECT_EQ(parse({"reply", "17", "cancel"}), 0);
+  EXPECT_EQ(parse({"project", "remove", "list"}), 0);
+}
+
+TEST(Arguments, ShowsAnExampleForEveryVerb) {
+  Invocation invocation;
+  const auto app = commandLine(invocation);
+  const auto check = [](const auto& self, const CLI::App& verb) -> void {
+    for (const auto* inner : verb.get_subcommands([](const CLI::App*) { return true; })) {
+      EXPECT_NE(inner->help().find("coffer "), std::string::npos) << inner->get_name();
+      EXPECT_NE(inner->get_footer().find("Example"), std::string::npos) << inner->get_name();
+      self(self, *inner);
+    }
+  };
+  check(check, *app);
+}
+
+TEST(Assignments, AreNameAndValue) {
+  const auto good = parseAssignments({"landing=auto", "plan="}, "--policy", "landing=auto");
+  ASSERT_TRUE(good);
+  EXPECT_EQ(good->at("landing"), "auto");
+  EXPECT_EQ(good->at("plan"), "");
+  EXPECT_FALSE(parseAssignments({"landing"}, "--policy", "landing=auto"));
+  EXPECT_FALSE(parseAssignments({"=x"}, "--policy", "landing=auto"));
+  EXPECT_FALSE(parseAssignments({"a=1", "a=2"}, "--policy", "landing=auto"));
+}
+
+TEST(Agents, AreWrittenAsTheBusWantsThem) {
+  const auto agents = parseAgents({"writer=codex:vendor/model:free", "reviewer=claude", "planner=codex/m"});
+  ASSERT_TRUE(agents);
+  EXPECT_EQ(agents->at("writer"), "codex/vendor/model:free");
+  EXPECT_EQ(agents->at("reviewer"), "claude");
+  EXPECT_EQ(agents->at("planner"), "codex/m");
+  EXPECT_FALSE(parseAgents({"writer="}));
+}
+
+TEST(IsWithin, DoesNotMistakeASiblingForAChild) {
+  EXPECT_TRUE(isWithin("/home/a/src", "/home/a/src"));
+  EXPECT_TRUE(isWithin("/home/a/src/lib", "/home/a/src"));
+  EXPECT_FALSE(isWithin("/home/a/src2", "/home/a/src"));
+  EXPECT_FALSE(isWithin("/home/a", "/home/a/src"));
+  EXPECT_TRUE(isWithin("/x", "/"));
+  EXPECT_FALSE(isWithin("/x", ""));
+}
+
+}  // namespace
+}  // namespace coffer::cli

@@ -1,0 +1,560 @@
+"""The whole command line against a stand-in for the service, on a bus of its own: what it prints, calls and how it ends."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COFFER = os.environ["COFFER"]
+NOW = int(time.time() * 1e6)
+PLAN_DIGEST = "sha256:" + "a" * 64
+WORK_DIGEST = "sha256:" + "b" * 64
+PLAN = "# Plan\n\nClear\x1b[2J the screen and turn \u202e around.\n"
+DIFF = (
+    "diff --git a/inflate.c b/inflate.c\n--- a/inflate.c\n+++ b/inflate.c\n@@ -1,2 +1,2 @@\n keep\n-old\n+new\n"
+)
+
+CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>session</type><listen>unix:path=%s</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
+</busconfig>
+"""
+
+
+def task(number=17, **changes):
+    values = {
+        "Id": number, "Project": "/org/cofferdam/Cofferdam1/project/1", "ProjectName": "zlib", "Owner": os.getuid(),
+        "Title": "Fix the overflow", "State": "writing", "Parked": "", "Waiting": ["", "", 0], "Flow": "review",
+        "Agents": {"writer": "codex/m"}, "Policy": {"plan": "ask"}, "Round": 0, "Rounds": 3, "Base": "1" * 40,
+        "BaseBranch": "main", "Candidate": "", "PlanDigest": "", "WorkDigest": "", "Pending": [], "Question": "",
+        "Actions": ["cancel"], "Problem": ["", ""], "Usage": {"input": 12345, "output": 10}, "CostMicro": -1, "Refusals": [],
+        "Slice": "coffer-u1000-17.slice", "Created": NOW - 60_000_000, "Changed": NOW - 5_000_000, "Sequence": 4, "Landed": [],
+    }
+    values.update(changes)
+    return values
+
+
+def plan_task(number=17, **changes):
+    return task(number, State="plan-ready", PlanDigest=PLAN_DIGEST, Pending=[["plan", PLAN_DIGEST]],
+                Actions=["accept-plan", "reply", "cancel"], **changes)
+
+
+def work_task(number=17, **changes):
+    return task(number, State="ready", PlanDigest=PLAN_DIGEST, WorkDigest=WORK_DIGEST, Candidate="c" * 40,
+                Pending=[["work", WORK_DIGEST]], Actions=["accept-work", "reply", "cancel"], **changes)
+
+
+def question_task(number=17):
+    return task(number, Parked="question", Question="Which\u202e one?", Pending=[["question", "sha256:q"]],
+                Waiting=["question", "It asks.", 0], Actions=["reply", "cancel"])
+
+
+LANDED = {"State": "done", "Actions": ["delete"], "Pending": [], "Landed": [["c" * 40, "main", "/home/me/zlib"]]}
+
+
+@pytest.fixture(scope="module")
+def bus(tmp_path_factory):
+    where = tmp_path_factory.mktemp("bus")
+    (where / "bus.conf").write_text(CONFIG % (where / "socket"))
+    daemon = subprocess.Popen(["dbus-daemon", "--config-file=%s" % (where / "bus.conf"), "--print-address=1", "--nofork"],
+                              stdout=subprocess.PIPE, text=True)
+    address = daemon.stdout.readline().strip()
+    yield address
+    daemon.terminate()
+    daemon.wait()
+
+
+class World:
+    """A service with what a test says it holds, and the command line as a user of it."""
+
+    def __init__(self, address, where):
+        self.where = where
+        self.calls_file = where / "calls"
+        self.service = None
+        self.environment = {"PATH": os.environ["PATH"], "DBUS_SYSTEM_BUS_ADDRESS": address, "HOME": str(where), "LANG": "C.UTF-8",
+                            "XDG_STATE_HOME": str(where / "state"), "TERM": "xterm", "TZ": "UTC"}
+
+    def serve(self, **state):
+        (self.where / "state.json").write_text(json.dumps(state))
+        self.service = subprocess.Popen([sys.executable, os.path.join(HERE, "fake_service.py"), self.where / "state.json", self.calls_file],
+                                        env=self.environment, stdout=subprocess.PIPE, text=True)
+        assert self.service.stdout.readline() == "ready\n"
+
+    def stop(self):
+        if self.service:
+            self.service.terminate()
+            self.service.wait()
+
+    def coffer(self, *arguments, stdin="", cwd=None):
+        return subprocess.run([COFFER, *arguments], env=self.environment, input=stdin, cwd=cwd, capture_output=True, text=True, timeout=60)
+
+    def json(self, *arguments, code=0):
+        result = self.coffer("--json", *arguments)
+        assert result.returncode == code, result.stderr
+        return json.loads(result.stdout)
+
+    def calls(self):
+        return [json.loads(line) for line in self.calls_file.read_text().splitlines()] if self.calls_file.exists() else []
+
+    def terminal(self, *arguments, answers=(), interrupt_at=None):
+        """Runs it on a terminal; `answers`: (what to wait for, what to type). Gives the exit status as waitpid has it and the screen."""
+        pid, master = pty.fork()
+        if pid == 0:
+            os.execve(COFFER, [COFFER, *arguments], self.environment)
+        screen, answers = "", list(answers)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if not select.select([master], [], [], 1)[0]:
+                continue
+            try:
+                data = os.read(master, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            screen += data.decode(errors="replace")
+            if answers and answers[0][0] in screen:
+                os.write(master, answers.pop(0)[1].encode())
+            if interrupt_at and interrupt_at in screen:
+                interrupt_at = None
+                os.write(master, b"\x03")
+        else:
+            os.kill(pid, signal.SIGKILL)
+        status = os.waitpid(pid, 0)[1]
+        os.close(master)
+        return status, screen.replace("\r\n", "\n")
+
+
+@pytest.fixture
+def world(bus, tmp_path):
+    world = World(bus, tmp_path)
+    yield world
+    world.stop()
+
+
+PROJECT = {"Id": 1, "Name": "zlib", "Owner": os.getuid(), "Directory": "/nowhere/zlib", "DirectoryText": "/nowhere/zlib", "Base": "1" * 40,
+           "Build": ["make"], "Test": ["make test"], "Policy": {"plan": "ask"}, "Agents": {}, "Networks": {}}
+
+
+def test_alone_it_shows_what_waits_and_what_goes_on(world):
+    world.serve(tasks=[plan_task(17), task(18, State="verifying"), task(9, **LANDED)])
+    result = world.coffer()
+    assert result.returncode == 0
+    waiting, going = result.stdout.split("Going on")
+    assert "17 zlib: Fix the overflow" in waiting and "coffer plan 17   coffer accept 17   coffer reply 17" in waiting
+    assert "18 zlib" in going and "coffer watch 18" in going
+    assert "9 zlib" not in result.stdout
+
+
+def test_alone_on_an_empty_machine_it_names_the_first_step(world):
+    world.serve()
+    result = world.coffer()
+    assert result.returncode == 0 and "coffer project add" in result.stdout
+
+
+def test_without_a_service_it_ends_with_7(world):
+    result = world.coffer("list")
+    assert result.returncode == 7
+    assert "systemctl status cofferd" in result.stderr
+    assert len(result.stderr.splitlines()) == 2
+    assert json.loads(world.coffer("list", "--json").stdout)["Error"]["ExitCode"] == 7
+
+
+def test_without_a_bus_it_ends_with_7(world):
+    world.environment["DBUS_SYSTEM_BUS_ADDRESS"] = "unix:path=/nowhere/socket"
+    assert world.coffer("list").returncode == 7
+
+
+def test_list_lines_up_and_follows_the_cursor(world):
+    world.serve(tasks=[task(7), plan_task(1234), task(8, **LANDED)])
+    lines = world.coffer("list").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["TASK", "1234", "7"]
+    assert len({line.index("zlib") for line in lines[1:]}) == 1
+    assert {t["Id"] for t in world.json("list", "--all")["Tasks"]} == {7, 8, 1234}
+    assert [t["Id"] for t in world.json("list", "--state", "done")["Tasks"]] == [8]
+    assert "\x1b" not in world.coffer("list").stdout
+
+
+def test_show_says_state_question_runs_and_refusals(world):
+    runs = [{"Id": 1, "Kind": "turn", "Role": "writer", "Agent": "codex", "Model": "m", "Round": 0, "Attempt": 1, "Started": NOW,
+             "Ended": NOW + 3_000_000, "Result": "ok", "Code": 0, "Text": "", "Usage": {"input": 100, "output": 20}}]
+    asking = question_task()
+    asking["Refusals"] = [["writer", "tcp", "203.0.113.9", "evil.example", 443, "not in the profile", 3]]
+    world.serve(tasks=[asking], runs=runs)
+    result = world.coffer("show", "17")
+    assert result.returncode == 0
+    assert "asks you something" in result.stdout
+    assert "Which<U+202E> one?" in result.stdout
+    assert "writer (codex/m)" in result.stdout
+    assert "tcp evil.example:443" in result.stdout
+    assert "coffer reply 17" in result.stderr
+    shown = world.json("show", "17")
+    assert shown["Refusals"] == [["writer", "tcp", "203.0.113.9", "evil.example", 443, "not in the profile", 3]]
+    assert shown["Runs"][0]["Usage"] == {"input": 100, "output": 20}
+    assert shown["Waiting"] == ["question", "It asks.", 0]
+
+
+def test_an_unknown_task_ends_with_4(world):
+    world.serve(tasks=[task(17)])
+    result = world.coffer("show", "99")
+    assert result.returncode == 4
+    assert "There is no task 99." in result.stderr and "coffer list --all" in result.stderr
+
+
+def test_the_task_may_be_left_out_when_exactly_one_waits(world):
+    world.serve(tasks=[plan_task(17), task(18)], texts={"plan": PLAN})
+    result = world.coffer("plan")
+    assert result.returncode == 0 and "Task 17" in result.stderr
+    assert world.json("plan")["Id"] == 17
+
+
+def test_with_two_waiting_the_task_must_be_named(world):
+    world.serve(tasks=[plan_task(17), question_task(18)])
+    result = world.coffer("plan")
+    assert result.returncode == 2
+    assert "17 zlib" in result.stderr and "18 zlib" in result.stderr
+
+
+def test_with_none_waiting_the_task_must_be_named(world):
+    world.serve(tasks=[task(17)])
+    assert world.coffer("accept").returncode == 2
+    assert world.coffer("show").returncode == 0  # looking takes the one that goes on
+
+
+def test_plan_shows_hidden_characters_and_the_digest(world):
+    world.serve(tasks=[plan_task()], texts={"plan": PLAN}, piece=64)
+    result = world.coffer("plan", "17")
+    assert "Clear<U+001B>[2J the screen and turn <U+202E> around." in result.stdout
+    assert "\x1b" not in result.stdout and "\u202e" not in result.stdout
+    assert PLAN_DIGEST in result.stderr
+    assert world.json("plan", "17") == {"Id": 17, "Plan": PLAN, "Digest": PLAN_DIGEST}
+
+
+def test_long_texts_are_put_together_from_pieces(world):
+    text = "".join("line %d\n" % i for i in range(3000))
+    world.serve(tasks=[task()], texts={"transcript": text, "gate": "make: ok\n", "log:3": "raw\n"}, piece=1000)
+    assert world.coffer("log", "17").stdout == text
+    assert world.coffer("log", "17", "--gate").stdout == "make: ok\n"
+    assert world.coffer("log", "17", "--output", "--run", "3").stdout == "raw\n"
+    missing = world.coffer("log", "17", "--run", "4")
+    assert missing.returncode == 4 and "There is no transcript yet." in missing.stderr
+
+
+def test_log_events(world):
+    world.serve(tasks=[task()], events=[[1, 17, NOW, "created", {"flow": "review"}], [2, 17, NOW + 61_000_000, "plan", {}]])
+    result = world.coffer("log", "17", "--events")
+    assert "00:00  created  flow=review" in result.stdout and "01:01  plan" in result.stdout
+    assert [e["Type"] for e in world.json("log", "17", "--events")["Events"]] == ["created", "plan"]
+
+
+def test_diff_and_its_summary(world):
+    world.serve(tasks=[work_task()], texts={"diff": DIFF})
+    assert world.coffer("diff", "17").stdout == DIFF
+    assert "1 file, +1 -1" in world.coffer("diff", "17", "--stat").stdout
+
+
+def test_review_lists_findings(world):
+    world.serve(tasks=[work_task()], findings=[
+        {"Id": "f1", "Round": 1, "Source": "reviewer", "Severity": "error", "Blocking": True, "Path": "a.c", "Line": 7, "Title": "Off by one",
+         "Text": "See\x1b[31m here."}])
+    result = world.coffer("review", "17")
+    assert "error blocking a.c:7: Off by one" in result.stdout and "See<U+001B>[31m here." in result.stdout
+    assert world.json("review", "17")["Findings"][0]["Path"] == "a.c"
+
+
+def test_accept_without_a_terminal_wants_the_digest(world):
+    world.serve(tasks=[plan_task()], texts={"plan": PLAN})
+    result = world.coffer("accept", "17")
+    assert result.returncode == 2 and "--digest" in result.stderr and "coffer plan 17" in result.stderr
+    assert world.calls() == []
+
+
+def test_accept_by_digest_decides_exactly_that(world):
+    world.serve(tasks=[plan_task()], texts={"plan": PLAN})
+    for _ in range(2):
+        assert world.coffer("accept", "17", "--digest", PLAN_DIGEST).returncode == 0
+    assert [c["digest"] for c in world.calls() if c["call"] == "Task.AcceptPlan"] == [PLAN_DIGEST] * 2
+    stale = world.coffer("accept", "17", "--digest", "sha256:" + "0" * 64)
+    assert stale.returncode == 5 and "The plan is another by now." in stale.stderr and "coffer show 17" in stale.stderr
+
+
+def test_accept_on_a_terminal_shows_it_and_asks(world):
+    world.serve(tasks=[plan_task()], texts={"plan": PLAN})
+    status, screen = world.terminal("accept", "17", answers=[("[y/N]", "n\n")])
+    assert os.waitstatus_to_exitcode(status) == 1
+    assert "turn <U+202E> around" in screen and PLAN_DIGEST in screen and "Nothing was accepted" in screen
+    assert world.calls() == []
+    status, screen = world.terminal("accept", "17", answers=[("[y/N]", "y\n")])
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert "You have been shown it" in screen and PLAN_DIGEST in screen
+    assert "turn <U+202E>" not in screen
+    assert [c["digest"] for c in world.calls()] == [PLAN_DIGEST]
+
+
+def test_what_plan_showed_accept_knows(world):
+    world.serve(tasks=[plan_task()], texts={"plan": PLAN})
+    world.coffer("plan", "17")
+    _, screen = world.terminal("accept", "17", answers=[("[y/N]", "y\n")])
+    assert "You have been shown it" in screen
+
+
+def test_accepting_work_waits_until_it_has_landed(world):
+    world.serve(tasks=[work_task()], texts={"diff": DIFF}, then={"AcceptWork": {"State": "landing", "Actions": []}, "Wait": LANDED})
+    result = world.coffer("accept", "17", "--digest", WORK_DIGEST, "--branch", "try-it")
+    assert result.returncode == 0
+    assert "Landed %s on main in /home/me/zlib." % ("c" * 40) in result.stdout
+    assert world.calls() == [{"call": "Task.AcceptWork", "path": "/org/cofferdam/Cofferdam1/task/17", "digest": WORK_DIGEST,
+                              "options": {"branch": "try-it"}}]
+
+
+def test_work_that_cannot_land_says_why(world):
+    parked = {"State": "ready", "Parked": "blocked", "Problem": ["Dirty", "inflate.c has changes of your own."], "Actions": ["accept-work"]}
+    world.serve(tasks=[work_task()], then={"AcceptWork": parked})
+    result = world.coffer("accept", "17", "--digest", WORK_DIGEST)
+    assert result.returncode == 6 and "inflate.c has changes of your own." in result.stderr
+
+
+def test_accept_with_nothing_to_accept(world):
+    world.serve(tasks=[task()])
+    result = world.coffer("accept", "17")
+    assert result.returncode == 1 and "nothing to accept" in result.stderr and "coffer watch 17" in result.stderr
+
+
+def test_reply_takes_text_standard_input_or_the_only_task(world):
+    world.serve(tasks=[question_task()])
+    assert world.coffer("reply", "17", "Both,", "please").returncode == 0
+    assert world.coffer("reply", "Keep it").returncode == 0
+    assert world.coffer("reply", "17", "-", stdin="From a file\n").returncode == 0
+    assert world.coffer("reply", "17", stdin="   \n").returncode == 2
+    assert [c["text"] for c in world.calls()] == ["Both, please", "Keep it", "From a file"]
+
+
+def test_errors_of_the_service_are_one_sentence_and_a_command(world):
+    world.serve(tasks=[question_task()], errors={"Task.Reply": ["WrongState", "It is no longer asked."]})
+    result = world.coffer("reply", "17", "x")
+    assert result.returncode == 1
+    assert result.stderr == "coffer: It is no longer asked.\n  next: coffer show 17\n"
+    error = world.json("reply", "17", "x", code=1)["Error"]
+    assert error["Name"] == "WrongState" and error["Message"] == "It is no longer asked."
+
+
+def test_not_allowed_ends_with_3(world):
+    world.serve(tasks=[task()], errors={"Task.Cancel": ["AccessDenied", "Only an administrator may."]})
+    assert world.coffer("cancel", "17").returncode == 3
+
+
+def test_cancel_and_delete(world):
+    world.serve(tasks=[task(), task(9, **LANDED)])
+    assert world.coffer("cancel", "17").returncode == 0
+    assert world.coffer("delete", "9").returncode == 0
+    status, _ = world.terminal("delete", "9", answers=[("[y/N]", "n\n")])
+    assert os.waitstatus_to_exitcode(status) == 1
+    assert [c["call"] for c in world.calls()] == ["Task.Cancel", "Task.Delete"]
+
+
+def git(where, *arguments):
+    subprocess.run(["git", "-C", where, *arguments], check=True, capture_output=True, env={"HOME": str(where), "PATH": os.environ["PATH"]})
+
+
+def repository(where):
+    where.mkdir(parents=True)
+    git(where, "init", "-q")
+    git(where, "config", "user.name", "Ada L.")
+    git(where, "config", "user.email", "ada@example.org")
+    return where
+
+
+def test_project_add_takes_the_author_from_git_and_a_name_from_the_directory(world):
+    directory = repository(world.where / "My Project")
+    (directory / "sub").mkdir()
+    world.serve()
+    result = world.coffer("project", "add", "--build", "make", "--test", "make test", "--test", "make check", cwd=directory / "sub")
+    assert result.returncode == 0, result.stderr
+    (call,) = world.calls()
+    assert call == {"call": "Manager.AddProject", "directory": str(directory), "name": "my-project",
+                    "options": {"author-name": "Ada L.", "author-email": "ada@example.org", "build": ["make"],
+                                "test": ["make test", "make check"]}}
+    assert "coffer new -p my-project" in result.stderr
+
+
+def test_project_add_of_nothing(world):
+    world.serve()
+    assert world.coffer("project", "add", "/nowhere/at/all").returncode == 4
+
+
+def test_project_list_show_and_remove(world):
+    world.serve(projects=[PROJECT])
+    assert "zlib" in world.coffer("project", "list").stdout
+    assert "make test" in world.coffer("project", "show", "zlib").stdout
+    assert world.json("project", "list")["Projects"][0]["Directory"] == "/nowhere/zlib"
+    assert world.coffer("project", "remove", "zlib").returncode == 0
+    assert world.coffer("project", "remove", "other").returncode == 4
+
+
+def test_new_finds_the_project_by_the_directory_and_says_what_is_left_out(world):
+    directory = repository(world.where / "zlib")
+    (directory / "dirty\u202e.c").write_text("x")
+    (directory / "sub").mkdir()
+    world.serve(projects=[dict(PROJECT, Directory=str(directory))])
+    result = world.coffer("new", "Fix", "it", "--agent", "writer=codex:m", "--policy", "plan=auto", "--rounds", "2", "--flow", "single",
+                          cwd=directory / "sub")
+    assert result.returncode == 0, result.stderr
+    assert "dirty<U+202E>.c" in result.stderr and "coffer watch 99" in result.stderr
+    (call,) = world.calls()
+    assert call["prompt"] == "Fix it"
+    assert call["options"] == {"agents": {"writer": "codex/m"}, "policy": {"plan": "auto"}, "rounds": 2, "flow": "single"}
+
+
+def test_new_reads_standard_input_and_refuses_nothing_at_all(world):
+    world.serve(projects=[PROJECT])
+    assert world.coffer("new", "-p", "zlib", stdin="From\na file\n").returncode == 0
+    assert world.calls()[0]["prompt"] == "From\na file"
+    assert world.coffer("new", "-p", "zlib", stdin="").returncode == 2
+    assert world.coffer("new", "-p", "zlib", stdin="x" * 300_000).returncode == 1
+    outside = world.coffer("new", "Fix it", cwd="/")
+    assert outside.returncode == 4 and "coffer project add" in outside.stderr
+    assert len(world.calls()) == 1
+
+
+def test_new_opens_an_editor_on_a_terminal(world):
+    editor = world.where / "editor"
+    editor.write_text("#!/bin/sh\nprintf 'From\\nthe editor\\n' | cat - \"$1\" > \"$1.new\" && mv \"$1.new\" \"$1\"\n")
+    editor.chmod(0o755)
+    world.environment["EDITOR"] = str(editor)
+    world.serve(projects=[PROJECT])
+    status, screen = world.terminal("new", "-p", "zlib")
+    assert os.waitstatus_to_exitcode(status) == 0, screen
+    assert world.calls()[0]["prompt"] == "From\nthe editor"
+
+
+def test_provider_add_sends_the_key_by_a_descriptor(world):
+    world.serve()
+    result = world.coffer("provider", "add", "mine", "--kind", "openai", "--url", "https://api.example", stdin="sk-secret\n")
+    assert result.returncode == 0, result.stderr
+    assert "sk-secret" not in result.stdout + result.stderr
+    add, key = world.calls()
+    assert add == {"call": "Manager.AddProvider", "name": "mine", "kind": "openai-responses", "options": {"base-url": "https://api.example"}}
+    assert key["call"] == "Provider.SetKey" and key["key"] == "sk-secret"
+
+
+def test_provider_add_leaves_nothing_behind_when_the_key_is_refused(world):
+    world.serve(errors={"Provider.SetKey": ["InvalidArgument", "That is no key."]})
+    result = world.coffer("provider", "add", "mine", "--kind", "anthropic", stdin="x\n")
+    assert result.returncode == 2 and "That is no key." in result.stderr
+    assert [c["call"] for c in world.calls()] == ["Manager.AddProvider", "Provider.SetKey", "Provider.Remove"]
+
+
+def test_a_typed_key_is_not_echoed(world):
+    world.serve()
+    status, screen = world.terminal("provider", "add", "mine", "--kind", "anthropic", answers=[("not shown", "sk-typed\n")])
+    assert os.waitstatus_to_exitcode(status) == 0, screen
+    assert "sk-typed" not in screen
+    assert world.calls()[1]["key"] == "sk-typed"
+
+
+def test_ctrl_c_while_a_key_is_typed_leaves_an_echo_and_no_provider(world):
+    world.serve()
+    status, screen = world.terminal("provider", "add", "mine", "--kind", "anthropic", answers=[("not shown", "sk-ty\x03")])
+    assert os.waitstatus_to_exitcode(status) == 1, screen
+    assert "sk-ty" not in screen and "Nothing was entered." in screen
+    assert world.calls() == []
+
+
+def test_provider_key_wants_one_line(world):
+    world.serve(providers=[{"Id": 1, "Name": "mine", "Owner": os.getuid(), "Kind": "anthropic", "BaseUrl": "https://a", "HasKey": True,
+                            "KeyHint": "cret", "Machine": False, "Problem": ""}])
+    assert world.coffer("provider", "key", "mine", stdin="").returncode == 2
+    assert world.coffer("provider", "key", "mine", stdin="a\nb\n").returncode == 2
+    assert world.coffer("provider", "key", "other", stdin="a\n").returncode == 4
+    assert world.coffer("provider", "key", "mine", stdin="a\n").returncode == 0
+    assert "...cret" in world.coffer("provider", "list").stdout
+    assert world.coffer("provider", "remove", "mine").returncode == 0
+
+
+def test_agents(world):
+    world.serve(agents=[{"Id": 1, "Name": "codex", "Version": "1.2", "Installed": True, "Problem": "", "Protocol": "openai-responses", "Running": 0},
+                        {"Id": 2, "Name": "claude", "Version": "", "Installed": False, "Problem": "", "Protocol": "anthropic", "Running": 0}])
+    out = world.coffer("agent", "list").stdout
+    assert "ready" in out and "not installed" in out
+    assert world.json("agent", "test", "codex", "--model", "m") == {"Run": 5}
+    assert world.calls()[0]["options"] == {"model": "m"}
+    assert world.coffer("agent", "test", "none").returncode == 4
+
+
+def test_watch_ends_with_6_when_it_needs_you(world):
+    run = {"Id": 1, "Kind": "turn", "Role": "planner", "Agent": "codex", "Round": 0, "Attempt": 1, "Started": NOW, "Ended": 0, "Result": "", "Code": 0,
+           "Text": ""}
+    world.serve(tasks=[task(State="planning")], runs=[run], script=[
+        {"State": "planning", "runs": [dict(run, Ended=NOW + 2_000_000, Result="ok")]},
+        {"State": "plan-ready", "PlanDigest": PLAN_DIGEST, "Actions": ["accept-plan", "reply"], "Pending": [["plan", PLAN_DIGEST]]}])
+    result = world.coffer("watch", "17")
+    assert result.returncode == 6
+    assert "planner (codex): ok, 2.0 s" in result.stdout and "plan to read" in result.stdout
+    assert "coffer plan 17" in result.stderr
+
+
+def test_watch_ends_with_0_when_done_and_1_when_failed(world):
+    world.serve(tasks=[task(State="landing")], script=[LANDED])
+    result = world.coffer("watch", "17")
+    assert result.returncode == 0 and "Landed %s on main" % ("c" * 40) in result.stdout
+    world.stop()
+    world.serve(tasks=[task()], script=[{"State": "failed", "Problem": ["Sandbox", "The unit could not be started."]}])
+    result = world.coffer("watch", "17", "--json")
+    assert result.returncode == 1 and json.loads(result.stdout)["State"] == "failed"
+
+
+def test_watching_is_ended_by_ctrl_c_and_the_task_goes_on(world):
+    world.serve(tasks=[task()])
+    status, screen = world.terminal("watch", "17", interrupt_at="00:")
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT
+    assert "goes on" in screen
+    assert world.calls() == []
+
+
+def test_colours_only_where_they_belong(world):
+    world.serve(tasks=[plan_task()])
+    assert "\x1b[" in world.terminal("list")[1]
+    world.environment["NO_COLOR"] = "1"
+    assert "\x1b[" not in world.terminal("list")[1]
+
+
+def test_another_machine_is_reached_over_ssh(world):
+    fake = world.where / "bin"
+    fake.mkdir()
+    # What ssh would start there, started here: the bridge of systemd, on the bus of this test.
+    (fake / "ssh").write_text("#!/bin/sh\necho \"$@\" > %s\nexec systemd-stdio-bridge --bus-path=\"$DBUS_SYSTEM_BUS_ADDRESS\"\n" % (world.where / "ssh-arguments"))
+    (fake / "ssh").chmod(0o755)
+    world.environment["PATH"] = "%s:%s" % (fake, world.environment["PATH"])
+    world.serve(tasks=[plan_task()], texts={"plan": PLAN})
+    result = world.coffer("-H", "me@far", "plan", "17")
+    assert result.returncode == 0, result.stderr
+    assert "coffer -H me@far accept 17" in result.stderr
+    assert "me@far" in (world.where / "ssh-arguments").read_text()
+    refused = world.coffer("-H", "me@far", "provider", "add", "x", "--kind", "anthropic", stdin="k\n")
+    assert refused.returncode == 1 and "-H" in refused.stderr
+
+
+def test_another_machine_that_cannot_be_reached_ends_with_7(world):
+    fake = world.where / "bin"
+    fake.mkdir()
+    (fake / "ssh").write_text("#!/bin/sh\nexit 255\n")
+    (fake / "ssh").chmod(0o755)
+    world.environment["PATH"] = "%s:%s" % (fake, world.environment["PATH"])
+    result = world.coffer("-H", "far", "list")
+    assert result.returncode == 7 and "far" in result.stderr
+
+
+def test_usage_errors_end_with_2_and_help_with_0(world):
+    assert world.coffer("nonsense").returncode == 2
+    assert world.coffer("show", "x").returncode == 2
+    help_text = world.coffer("accept", "--help")
+    assert help_text.returncode == 0 and "coffer accept 17" in help_text.stdout
+    assert world.coffer("--version").stdout.startswith("coffer ")
