@@ -31,6 +31,8 @@ std::string RunView::what() const {
   std::string words = role.empty() ? kind : role;
   if (!role.empty() && !kind.empty() && kind != role && kind != "turn") words += " " + kind;
   if (!agent.empty()) words += " (" + agent + ")";
+  // The text of a gate's run is its command.
+  if (kind == "gate" && !text.empty()) words += " " + firstLine(text);
   if (round > 0) words += std::format(", round {}", round);
   if (attempt > 1) words += std::format(", attempt {}", attempt);
   return words;
@@ -41,6 +43,16 @@ Microseconds RunView::length(std::uint64_t now) const {
   return Microseconds(end > started ? static_cast<std::int64_t>(end - started) : 0);
 }
 
-bool RunView::good() const { return result == "ok" || result == "green" || result == "passed" || result == "content"; }
+std::string RunView::outcome() const {
+  // Results are PID 1's words for how a unit ended.
+  if (good()) return "ok";
+  if (result == "exit-code") return std::format("exit code {}", code);
+  if (result == "signal" || result == "core-dump") return std::format("killed by signal {}", code);
+  if (result == "oom-kill") return "out of memory";
+  if (result == "timeout") return "took too long";
+  return result;
+}
+
+bool RunView::good() const { return result == "success" || result == "ok"; }
 
 }  // namespace coffer::cli

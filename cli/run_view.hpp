@@ -25,8 +25,10 @@ struct RunView {
   std::string text;  ///< visible
   std::uint64_t tokens;
 
-  /// "writer (codex/gpt-5), round 1".
+  /// "writer (codex/gpt-5), round 1", "gate make test, round 1".
   [[nodiscard]] std::string what() const;
+  /// "ok", "exit code 2", "killed by signal 9", "out of memory", "took too long".
+  [[nodiscard]] std::string outcome() const;
   [[nodiscard]] Microseconds length(std::uint64_t now) const;
   [[nodiscard]] bool good() const;
 };

@@ -46,11 +46,6 @@ Verb& Verb::required() {
   return *this;
 }
 
-Verb& Verb::oneOf(std::vector<std::string> values) {
-  last_->check(CLI::IsMember(std::move(values)));
-  return *this;
-}
-
 Verb& Verb::excludes(const std::string& other) {
   last_->excludes(app_->get_option(other));
   return *this;

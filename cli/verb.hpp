@@ -37,7 +37,6 @@ class Verb {
 
   // These are about the option that was added last.
   Verb& required();
-  Verb& oneOf(std::vector<std::string> values);
   /// Not together with an option that was added before.
   Verb& excludes(const std::string& other);
 

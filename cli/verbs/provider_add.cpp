@@ -31,8 +31,7 @@ Outcome add(Session& session, const Options& options) {
   sdbus::ObjectPath path;
   {
     const auto progress = session.progress("Storing the key");
-    path =
-        (*bus)->manager().addProvider(options.name, options.kind == "openai" ? "openai-responses" : options.kind, call);
+    path = (*bus)->manager().addProvider(options.name, options.kind, call);
     const auto provider = (*bus)->provider(path);
     try {
       provider->setKey(key->descriptor(), changeOptions());
@@ -67,10 +66,9 @@ void addProviderAdd(CLI::App& parent, Invocation& invocation) {
       "Makes a provider of models; its key is read from standard input, never from an argument",
       {"provider add openai --kind openai < key", "provider add local --kind openai-chat --url http://127.0.0.1:8080"});
   verb.option("NAME", options->name, "Its name: a-z, 0-9 and dashes").required();
-  verb.option("--kind", options->kind,
-              "anthropic, openai (the same as openai-responses), openai-responses or openai-chat")
-      .required()
-      .oneOf({"anthropic", "openai", "openai-responses", "openai-chat"});
+  // Kinds are files of the machine, so only the service knows them all.
+  verb.option("--kind", options->kind, "anthropic, openai, another file in providers/, or a protocol: openai-chat")
+      .required();
   verb.option("--url", options->url, "Where requests go, by default the kind's public address");
   verb.flag("--machine", options->machine, "It belongs to the machine, not to you; needs an administrator");
   verb.runs([options](Session& session) { return add(session, *options); });

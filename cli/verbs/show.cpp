@@ -75,8 +75,8 @@ std::string runsText(const Session& session, const std::vector<Dictionary>& runs
   for (const auto& entry : runs) {
     const RunView run(entry);
     const bool going = run.ended == 0;
-    auto result = going ? std::string("running") : run.result;
-    if (!run.text.empty()) result += ": " + firstLine(run.text);
+    auto result = going ? std::string("running") : run.outcome();
+    if (!run.text.empty() && run.kind != "gate") result += ": " + firstLine(run.text);
     table.add({{std::to_string(run.id)},
                {run.what()},
                {duration(run.length(now))},

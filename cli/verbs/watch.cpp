@@ -86,10 +86,10 @@ class Watcher {
   }
 
   [[nodiscard]] std::string runEnd(const RunView& run) const {
-    auto text = run.what() + ": " + session_.paint()(run.good() ? Tone::Good : Tone::Attention, run.result) + ", " +
+    auto text = run.what() + ": " + session_.paint()(run.good() ? Tone::Good : Tone::Attention, run.outcome()) + ", " +
                 duration(run.length(run.ended));
     if (run.tokens > 0) text += ", " + countText(run.tokens) + " tokens";
-    if (!run.text.empty() && !run.good()) text += "\n         " + firstLine(run.text);
+    if (!run.text.empty() && !run.good() && run.kind != "gate") text += "\n         " + firstLine(run.text);
     return text;
   }
 

@@ -71,7 +71,6 @@ TEST(Arguments, RefusesWhatMakesNoSense) {
                                                                 {"show", "seventeen"},
                                                                 {"show", "-5"},
                                                                 {"provider", "add", "x"},
-                                                                {"provider", "add", "x", "--kind", "other"},
                                                                 {"log", "17", "--gate", "--events"},
                                                                 {"list", "--bogus"}})
     EXPECT_NE(parse(line), 0) << line.front();

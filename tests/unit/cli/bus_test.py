@@ -441,7 +441,7 @@ def test_provider_add_sends_the_key_by_a_descriptor(world):
     assert result.returncode == 0, result.stderr
     assert "sk-secret" not in result.stdout + result.stderr
     add, key = world.calls()
-    assert add == {"call": "Manager.AddProvider", "name": "mine", "kind": "openai-responses", "options": {"base-url": "https://api.example"}}
+    assert add == {"call": "Manager.AddProvider", "name": "mine", "kind": "openai", "options": {"base-url": "https://api.example"}}
     assert key["call"] == "Provider.SetKey" and key["key"] == "sk-secret"
 
 

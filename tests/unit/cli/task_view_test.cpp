@@ -91,5 +91,22 @@ TEST(RunView, SaysWhoDidWhat) {
   EXPECT_TRUE(run.good());
 }
 
+TEST(RunView, SaysHowARunEnded) {
+  const auto ended = [](const std::string& result, std::int32_t code) {
+    return RunView(Dictionary{{"Kind", sdbus::Variant(std::string("gate"))},
+                              {"Role", sdbus::Variant(std::string("gate"))},
+                              {"Text", sdbus::Variant(std::string("make test"))},
+                              {"Result", sdbus::Variant(result)},
+                              {"Code", sdbus::Variant(code)}});
+  };
+  EXPECT_EQ(ended("success", 0).what(), "gate make test");
+  EXPECT_EQ(ended("success", 0).outcome(), "ok");
+  EXPECT_EQ(ended("exit-code", 2).outcome(), "exit code 2");
+  EXPECT_EQ(ended("signal", 9).outcome(), "killed by signal 9");
+  EXPECT_EQ(ended("oom-kill", 9).outcome(), "out of memory");
+  EXPECT_EQ(ended("timeout", 0).outcome(), "took too long");
+  EXPECT_EQ(ended("interrupted", 0).outcome(), "interrupted");
+}
+
 }  // namespace
 }  // namespace coffer::cli
