@@ -1,9 +1,11 @@
 #include "api/dispatcher.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <format>
 #include <memory>
 
+#include <systemd/sd-event.h>
 #include <systemd/sd-id128.h>
 
 #include "api/introspection.hpp"
@@ -45,7 +47,7 @@ void Dispatcher::take(const CallPointer& call) {
   if (!caller) return call->fail({ErrorCode::AccessDenied, "the bus does not know whose connection this is"});
   call->caller = *caller;
   if (visible(*call)) return route(call);
-  if (call->caller.administrator) return unknownObject(*call);
+  if (call->caller.administrator || !call->object().owned()) return unknownObject(*call);
   // Somebody else's, or nobody's: who may see others' objects learns which, everyone else gets the same answer for
   // both.
   authorise(
@@ -225,18 +227,27 @@ void Dispatcher::admit(const CallPointer& call, Action action) {
         }
         run(admitted);
       },
-      [needed](const CallPointer& denied) {
-        log::write(log::Level::Notice,
-                   std::format("uid {} was refused {}: {}", denied->caller.uid, denied->member(), needed),
-                   {{names::kFieldCaller, std::to_string(denied->caller.uid)},
-                    {names::kFieldMember, std::format("{}.{}", denied->interface(), denied->member())},
-                    {names::kFieldAction, std::string(needed)}},
-                   names::kMessageDenied);
+      [this, needed](const CallPointer& denied) {
+        if (worthALine(denied->caller.uid))
+          log::write(log::Level::Notice,
+                     std::format("uid {} was refused {}: {}", denied->caller.uid, denied->member(), needed),
+                     {{names::kFieldCaller, std::to_string(denied->caller.uid)},
+                      {names::kFieldMember, std::format("{}.{}", denied->interface(), denied->member())},
+                      {names::kFieldAction, std::string(needed)}},
+                     names::kMessageDenied);
         denied->fail({ErrorCode::AccessDenied,
                       std::format("polkit does not allow you {} (as needed for {}); work in an active session, "
                                   "become a member of the group {}, or authenticate",
                                   needed, denied->member(), names::kGroup)});
       });
+}
+
+bool Dispatcher::worthALine(uid_t uid) {
+  std::uint64_t now = 0;
+  sd_event_now(sd_bus_get_event(bus_), CLOCK_MONOTONIC, &now);
+  auto& told = denied_[uid];
+  if (told.count == 0 || now - told.since > limits::kDenialTime) told = {.since = now, .count = 0};
+  return ++told.count <= limits::kDenialLines;
 }
 
 void Dispatcher::authorise(const CallPointer& call, std::string_view action, Next allowed, Next denied) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -60,6 +61,8 @@ class Dispatcher {
   void admit(const CallPointer& call, Action action);
   /// Asks polkit and goes on when it says yes; `denied` answers otherwise.
   void authorise(const CallPointer& call, std::string_view action, Next allowed, Next denied);
+  /// Whether one more denial of this user is said in the journal, which has room for others' lines too.
+  [[nodiscard]] bool worthALine(uid_t uid);
   void introspect(Call& call) const;
   void managedObjects(Call& call) const;
   [[nodiscard]] std::vector<std::string> children(const Call& call) const;
@@ -71,7 +74,12 @@ class Dispatcher {
   const Bouncer& bouncer_;
   Connections& connections_;
   Authority& authority_;
+  struct Told {
+    std::uint64_t since = 0;
+    std::uint64_t count = 0;
+  };
   std::map<uid_t, std::size_t> asking_;
+  std::map<uid_t, Told> denied_;
   Slot filter_;
 };
 

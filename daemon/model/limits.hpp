@@ -184,8 +184,8 @@ inline constexpr std::uint32_t kGatewayHeaderBytes = 64 * 1024;
 /// Bytes of a request's target (path and query) at the gateway. A longer one is refused.
 inline constexpr std::size_t kGatewayTargetBytes = 512;
 
-/// Bytes of one event in a reply, or of a reply that is one JSON text, that are kept to count tokens: the last event of a reply
-/// repeats the whole answer. What is longer is passed on, but its tokens are estimated from its bytes.
+/// Bytes of one event in a reply, or of a reply that is one JSON text, that are kept to count tokens: the last event of
+/// a reply repeats the whole answer. What is longer is passed on, but its tokens are estimated from its bytes.
 inline constexpr std::size_t kGatewayEventBytes = 8 * 1024 * 1024;
 
 /// Bytes of a provider's error text that are kept to tell errors apart. The rest is passed on unread.
@@ -203,7 +203,8 @@ inline constexpr std::uint64_t kGatewayRequests = 4000;
 /// Refused requests of one run that are recorded one by one. More are only counted.
 inline constexpr std::uint64_t kGatewayRefusals = 64;
 
-/// Tokens held back from a run's budget for the answer of each request that is under way. Freed when the real count is known.
+/// Tokens held back from a run's budget for the answer of each request that is under way. Freed when the real count is
+/// known.
 inline constexpr std::uint64_t kGatewayReservedOutput = 8192;
 
 /// Bytes that count as one token where a provider said nothing, or an agent hung up before it could.
@@ -300,6 +301,10 @@ inline constexpr std::size_t kAuthorisationsPerUser = 16;
 
 /// Microseconds until polkit has answered, a person's typing included. Later is AccessDenied.
 inline constexpr std::uint64_t kAuthorisationTime = 300'000'000;
+
+/// Refused calls of one user that the journal tells of within so many microseconds. The others are refused silently.
+inline constexpr std::uint64_t kDenialLines = 20;
+inline constexpr std::uint64_t kDenialTime = 60'000'000;
 
 /// Connections whose user is remembered; the one not seen for longest is asked about again.
 inline constexpr std::size_t kKnownConnections = 1024;

@@ -1,0 +1,183 @@
+#include <array>
+
+#include "os/log.hpp"
+#include "world.hpp"
+
+namespace coffer::api::test {
+namespace {
+
+class Authorisation : public World {
+ protected:
+  Authorisation() { log::setTarget(log::Target::Null); }
+
+  static Fill digest(const std::string& text) {
+    return [text](Writer& writer) {
+      writer.append(text);
+      writer.append(Dictionary{});
+    };
+  }
+  void grant(std::string_view action) { authority_.granted.insert(std::string(action)); }
+};
+
+TEST_F(Authorisation, aMemberWithoutAnEntryIsDeniedToEveryone) {
+  static constexpr auto kTable = std::to_array<Entry>({{Operation::Call, names::kTask, "Reply", {}}});
+  start(Bouncer(kTable));
+  const auto administrator = client(kRoot);
+  EXPECT_EQ(call(*alice_, taskPath(17), names::kTask, "Cancel", options()).name(), "AccessDenied");
+  EXPECT_EQ(call(*administrator, taskPath(17), names::kTask, "Cancel", options()).name(), "AccessDenied");
+  EXPECT_TRUE(backend_.changes.empty());
+  EXPECT_TRUE(call(*alice_, taskPath(17), names::kTask, "Reply", digest("yes")).ok());
+}
+
+TEST_F(Authorisation, nothingHappensWithoutPolkitsYes) {
+  start();
+  const auto answer = call(*alice_, taskPath(17), names::kTask, "AcceptWork", digest("sha256:1"));
+  EXPECT_EQ(answer.name(), "AccessDenied");
+  EXPECT_NE(answer.text.find(names::kActionLand), std::string::npos);
+  EXPECT_TRUE(backend_.changes.empty());
+  grant(names::kActionLand);
+  EXPECT_TRUE(call(*alice_, taskPath(17), names::kTask, "AcceptWork", digest("sha256:1")).ok());
+  ASSERT_EQ(backend_.changes.size(), 1U);
+  EXPECT_EQ(backend_.changes[0].text, "sha256:1 ");
+}
+
+TEST_F(Authorisation, polkitIsAskedAboutTheCallersConnectionAndObject) {
+  start();
+  call(*alice_, taskPath(17), names::kTask, "Cancel", options());
+  call(*alice_, taskPath(17), names::kTask, "Cancel", options(), true);
+  ASSERT_EQ(authority_.questions.size(), 2U);
+  EXPECT_EQ(authority_.questions[0].sender, alice_->name());
+  EXPECT_EQ(authority_.questions[0].action, names::kActionDecideOwn);
+  EXPECT_EQ(authority_.questions[0].object, taskPath(17));
+  EXPECT_FALSE(authority_.questions[0].interactive);
+  EXPECT_TRUE(authority_.questions[1].interactive);
+}
+
+TEST_F(Authorisation, anothersTaskTakesAnotherAction) {
+  start();
+  grant(names::kActionSeeOther);
+  grant(names::kActionDecideOwn);
+  EXPECT_EQ(call(*bob_, taskPath(17), names::kTask, "Cancel", options()).name(), "AccessDenied");
+  EXPECT_EQ(authority_.questions.back().action, names::kActionDecideOther);
+  grant(names::kActionDecideOther);
+  EXPECT_TRUE(call(*bob_, taskPath(17), names::kTask, "Cancel", options()).ok());
+  ASSERT_EQ(backend_.changes.size(), 1U);
+  EXPECT_EQ(backend_.changes[0].request.caller.uid, kBob);
+  EXPECT_TRUE(backend_.changes[0].request.caller.administrator);
+}
+
+TEST_F(Authorisation, theMachinesProviderTakesTheSystemsAction) {
+  start();
+  grant(names::kActionProviderKey);
+  const auto add = [&](bool machine) {
+    return manager(*alice_, "AddProvider", [&](Writer& writer) {
+      writer.append("name");
+      writer.append("anthropic");
+      writer.append(Dictionary{{"machine", machine}});
+    });
+  };
+  EXPECT_TRUE(add(false).ok());
+  EXPECT_EQ(add(true).name(), "AccessDenied");
+  EXPECT_EQ(authority_.questions.back().action, names::kActionConfigureSystem);
+  EXPECT_EQ(call(*alice_, pathOf(ObjectKind::Provider, 4).text, names::kProvider, "Remove", options()).name(),
+            "AccessDenied");
+  EXPECT_EQ(authority_.questions.back().action, names::kActionConfigureSystem);
+}
+
+TEST_F(Authorisation, whatIsTrueIsAskedAgainAfterThePersonTyped) {
+  start();
+  grant(names::kActionDecideOwn);
+  authority_.slow = true;
+  const auto place = send(*alice_, taskPath(17), names::kTask, "Cancel", options());
+  until([&] { return authority_.waiting() == 1; });
+  EXPECT_TRUE(backend_.changes.empty());
+  backend_.tasks.erase(17);
+  authority_.answerAll();
+  until([&] { return place->has_value(); });
+  EXPECT_EQ((*place)->name(), "UnknownObject");
+  EXPECT_TRUE(backend_.changes.empty());
+}
+
+TEST_F(Authorisation, anAllowedCallActsOnce) {
+  start();
+  grant(names::kActionDecideOwn);
+  authority_.slow = true;
+  const auto place = send(*alice_, taskPath(17), names::kTask, "Cancel", options());
+  until([&] { return authority_.waiting() == 1; });
+  authority_.answerAll();
+  authority_.answerAll();
+  until([&] { return place->has_value(); });
+  EXPECT_EQ(backend_.changes.size(), 1U);
+}
+
+TEST_F(Authorisation, oneUserCannotFillPolkitsQueue) {
+  start();
+  authority_.slow = true;
+  std::vector<std::shared_ptr<std::optional<Answer>>> places;
+  for (std::size_t i = 0; i <= limits::kAuthorisationsPerUser; ++i)
+    places.push_back(send(*alice_, taskPath(17), names::kTask, "Cancel", options()));
+  until([&] { return places.back()->has_value(); });
+  EXPECT_EQ((*places.back())->name(), "Limit");
+  const auto bobs = send(*bob_, taskPath(18), names::kTask, "Cancel", options());
+  until([&] { return authority_.waiting() == limits::kAuthorisationsPerUser + 1; });
+  authority_.answerAll();
+  until([&] { return bobs->has_value() && places.front()->has_value(); });
+}
+
+TEST_F(Authorisation, rootIsNotAsked) {
+  start();
+  const auto administrator = client(kRoot);
+  EXPECT_TRUE(call(*administrator, taskPath(17), names::kTask, "Cancel", options()).ok());
+  EXPECT_TRUE(authority_.questions.empty());
+}
+
+TEST_F(Authorisation, rootOwnsNothing) {
+  start();
+  const auto administrator = client(kRoot);
+  const auto answer = manager(*administrator, "CreateTask", [&](Writer& writer) {
+    writer.append(pathOf(ObjectKind::Project, 7));
+    writer.append("do it");
+    writer.append(Dictionary{});
+  });
+  EXPECT_EQ(answer.name(), "AccessDenied");
+  EXPECT_TRUE(backend_.changes.empty());
+}
+
+TEST_F(Authorisation, aConnectionTheBusDoesNotKnowIsNobody) {
+  start();
+  uids_.erase(bob_->name());
+  EXPECT_EQ(manager(*bob_, "ListTasks").name(), "AccessDenied");
+}
+
+TEST_F(Authorisation, theLogTakesTheSystemsAction) {
+  start();
+  const auto set = [&](const char* property, const char* value) {
+    return call(*alice_, std::string(names::kLogControlPath), names::kProperties, "Set", [&](Writer& writer) {
+      writer.append(names::kLogControl);
+      writer.append(property);
+      writer.variant(std::string(value));
+    });
+  };
+  const auto before = log::mostVerbose();
+  EXPECT_EQ(set("LogLevel", "debug").name(), "AccessDenied");
+  EXPECT_EQ(log::mostVerbose(), before);
+  grant(names::kActionConfigureSystem);
+  EXPECT_TRUE(set("LogLevel", "debug").ok());
+  EXPECT_EQ(log::mostVerbose(), log::Level::Debug);
+  EXPECT_EQ(set("LogLevel", "loud").name(), "InvalidArgument");
+  EXPECT_EQ(set("SyslogIdentifier", "x").name(), SD_BUS_ERROR_PROPERTY_READ_ONLY);
+  log::setMostVerbose(before);
+}
+
+TEST_F(Authorisation, noPropertyOfOursCanBeSet) {
+  start();
+  const auto answer = call(*alice_, taskPath(17), names::kProperties, "Set", [](Writer& writer) {
+    writer.append(names::kTask);
+    writer.append("Title");
+    writer.variant(std::string("other"));
+  });
+  EXPECT_EQ(answer.name(), SD_BUS_ERROR_PROPERTY_READ_ONLY);
+}
+
+}  // namespace
+}  // namespace coffer::api::test
