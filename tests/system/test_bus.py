@@ -57,9 +57,11 @@ def test_a_call_starts_the_service(busctl_json):
 
 
 def test_nobody_else_owns_the_name(as_user):
+    run("systemctl", "stop", UNIT)
     taken = as_user("alice", "busctl", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
                     "RequestName", "su", BUS_NAME, "0", check=False)
-    assert taken.returncode != 0 and "not allowed" in taken.stderr.lower()
+    assert taken.returncode != 0, taken.stdout
+    run("systemctl", "start", UNIT)
 
 
 @pytest.fixture
@@ -268,8 +270,18 @@ def test_it_is_idle_when_idle():
     assert resident < 20 * 1024
 
 
+# busctl starts no agent of its own. polkit's agent is that of one process, which becomes busctl once the agent says it is there.
+ASK = """pipe=$(mktemp -u) && mkfifo "$pipe"
+pkttyagent --process $$ --fallback --notify-fd 3 3>"$pipe" &
+read -r _ <"$pipe"
+rm "$pipe"
+exec "$@"
+"""
+
+
 def reload(as_admin, password):
-    return as_admin("busctl", "call", BUS_NAME, ROOT_PATH, MANAGER, "Reload", "a{sv}", "0", password=password)
+    return as_admin("sh", "-c", ASK, "sh", "busctl", "call", BUS_NAME, ROOT_PATH, MANAGER, "Reload", "a{sv}", "0",
+                    password=password)
 
 
 def test_an_administrator_authenticates_for_what_is_the_machines(as_admin):
@@ -280,5 +292,5 @@ def test_an_administrator_authenticates_for_what_is_the_machines(as_admin):
 
 def test_a_wrong_password_authorises_nothing(as_admin):
     terminal = reload(as_admin, "wrong")
-    assert terminal.returncode != 0
-    assert "polkit does not allow" in terminal.shown
+    assert "AUTHENTICATING FOR" in terminal.shown
+    assert terminal.returncode != 0, terminal.shown
