@@ -22,7 +22,7 @@ Verb& Verb::option(const std::string& names, std::string& value, const std::stri
 }
 
 Verb& Verb::option(const std::string& names, std::vector<std::string>& values, const std::string& description) {
-  last_ = app_->add_option(names, values, description)->expected(1)->take_all();
+  last_ = app_->add_option(names, values, description)->expected(1)->allow_extra_args(false)->take_all();
   return *this;
 }
 
