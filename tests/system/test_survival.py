@@ -1,0 +1,94 @@
+"""Agents belong to systemd: stopping, killing or replacing our daemons stops no agent, opens no wall, and counts nothing twice."""
+
+import pytest
+from conftest import run
+from people import Person
+
+pytestmark = pytest.mark.deadline(300)
+
+
+@pytest.fixture
+def carol():
+    person = Person("carol")
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def writing(cofferd, instant_agent, make_repository, carol, bus):
+    """A task whose writer is in the middle of its turn."""
+    repository = make_repository("carol")
+    project = carol.add_project(repository, test=["make test"], agents={"writer": "instant"})
+    task = carol.create_task(project, "sleep-9")
+    task.until("plan-ready", seconds=120)
+    task.accept_plan()
+    task.unit = f"coffer-{task.id}-0-writer-1.service"
+    task.repository = repository
+    bus.until(lambda: active(task.unit), seconds=60, sender="org.freedesktop.systemd1")
+    yield task
+    again = Person("carol")
+    if again.call(task.path, "org.freedesktop.DBus.Properties", "Get", "(ss)", ("org.cofferdam.Cofferdam1.Task", "State"))[0] != "done":
+        again.call(task.path, "Task", "Cancel", "(a{sv})", ({},))
+    again.close()
+
+
+def active(unit):
+    return run("systemctl", "is-active", unit, check=False).stdout.strip() == "active"
+
+
+def invocation(unit):
+    return run("systemctl", "show", "--property=InvocationID", "--value", unit).stdout.strip()
+
+
+def ends_once(task, carol):
+    """The turn that was going on is the only one there was, and the task goes on to its end."""
+    task.person = Person("carol")
+    task.until("ready", seconds=180)
+    writer = [row for row in task.runs() if row["Role"] == "writer" and row["Kind"] == "turn"]
+    assert len(writer) == 1 and writer[0]["Result"] == "success"
+    ended = [event for event in task.events() if event[3] == "turn-ended" and event[4].get("role") == "writer"]
+    assert len(ended) == 1
+    assert task.Round == 0
+    # What the instant agent says of each turn: planner, writer and reviewer, each counted once.
+    assert task.Usage["input"] == 3 * 900
+    commit = task.accept_work()
+    task.until("done", seconds=60)
+    assert task.repository.head() == commit
+    task.person.close()
+    task.person = carol
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_agent_goes_on_without_the_daemon_and_is_adopted(writing, carol, cofferd, how):
+    before = invocation(writing.unit)
+    if how == "stop":
+        cofferd.stop()
+    else:
+        cofferd.kill()
+    assert active(writing.unit) and invocation(writing.unit) == before
+    cofferd.start()
+    assert invocation(writing.unit) == before
+    ends_once(writing, carol)
+
+
+def test_turn_that_ended_while_the_daemon_was_down_is_found(writing, carol, cofferd, bus):
+    cofferd.stop()
+
+    def exited():
+        return run("systemctl", "show", "--property=SubState", "--value", writing.unit).stdout.strip() == "exited"
+    bus.until(exited, seconds=60, sender="org.freedesktop.systemd1")
+    cofferd.start()
+    ends_once(writing, carol)
+
+
+def test_walls_stand_while_everything_around_them_is_restarted(writing, carol, cofferd):
+    before = invocation(writing.unit)
+    cofferd.stop()
+    run("nft", "flush", "ruleset")
+    assert "cofferdam" in run("nft", "list", "tables").stdout, "our table is owned: a flush of the ruleset leaves it"
+    run("systemctl", "restart", "coffer-walls.service")
+    run("systemctl", "daemon-reexec")
+    assert active(writing.unit) and invocation(writing.unit) == before
+    assert "cofferdam" in run("nft", "list", "tables").stdout
+    cofferd.start()
+    ends_once(writing, carol)
