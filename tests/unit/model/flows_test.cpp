@@ -113,7 +113,7 @@ TEST(Flow, LandingOntoABranchOfItsOwnByPolicy) {
   Play play("single", {.landing = Decides::Branch});
   play.toReady();
   EXPECT_EQ(play.where(), "landing/land");
-  EXPECT_EQ(play.task.step->branch, "coffer/17");
+  EXPECT_EQ(play.task.step->branch, "refs/heads/coffer/17");
 }
 
 TEST(Flow, ConversationsRunOnTheAgentOfTheirFirstRole) {
