@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "dbus/names.hpp"
+
 namespace coffer::sandbox {
 namespace {
 
@@ -77,11 +79,20 @@ void sealRoot(Unit& unit) {
   unit.set("ProtectClock", true);
 }
 
+// The task's number, which the unit's name tells everybody anyway: journalctl COFFER_TASK=17 shows what its units said.
+void logFields(Unit& unit, const std::string& name) {
+  if (!name.starts_with("coffer-")) return;
+  const auto number = name.substr(7, name.find('-', 7) - 7);
+  if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) return;
+  unit.set("LogExtraFields", LogFields{{std::string(names::kFieldTask) + "=" + number}});
+}
+
 Unit base(const SealedSpec& spec) {
   Unit unit;
   unit.name = spec.name + ".service";
   unit.fds = spec.fds;
   unit.set("Description", "Cofferdam " + spec.name);
+  logFields(unit, spec.name);
   unit.set("Slice", spec.slice);
   unit.set("Type", "exec");
   unit.set("RemainAfterExit", true);  // PID 1 keeps the record of the end until we have it

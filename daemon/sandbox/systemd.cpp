@@ -71,6 +71,14 @@ int appendValue(sd_bus_message* m, const Property& property) {
         return r < 0 ? r : sd_bus_message_close_container(m);
       });
     }
+    int operator()(const LogFields& value) const {
+      return in("aay", [&] {
+        int r = sd_bus_message_open_container(m, 'a', "ay");
+        for (const auto& field : value.fields)
+          if (r >= 0) r = sd_bus_message_append_array(m, 'y', field.data(), field.size());
+        return r < 0 ? r : sd_bus_message_close_container(m);
+      });
+    }
     int operator()(const Pairs& value) const {
       return in("a(ss)", [&] {
         int r = sd_bus_message_open_container(m, 'a', "(ss)");

@@ -36,13 +36,20 @@ struct Command {
   bool operator==(const Command&) const = default;
 };
 
+/// Journal fields, "NAME=VALUE", that PID 1 attaches to what a unit says and to what it says of it.
+struct LogFields {
+  std::vector<std::string> fields;
+
+  bool operator==(const LogFields&) const = default;
+};
+
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 /// A property of a transient unit, in the shapes that PID 1's bus interface takes.
 struct Property {
   std::string name;
   std::variant<bool, std::string, std::uint64_t, std::uint32_t, std::int32_t, std::vector<std::string>,
-               std::vector<Bind>, Filter, Command, Pairs>
+               std::vector<Bind>, Filter, Command, Pairs, LogFields>
       value;
 
   bool operator==(const Property&) const = default;
