@@ -233,6 +233,7 @@ void Engine::removeProject(const api::Request&, std::uint64_t id, api::Done<api:
     if (auto gone = os::removeTree(projects->get(), std::to_string(id)); !gone)
       log::warning("project " + std::to_string(id) + ": " + gone.error().message,
                    {{names::kFieldProject, std::to_string(id)}});
+  context_.releaseUids(0, "project-" + std::to_string(id) + "-");
   if (observer_) observer_->objectRemoved(api::ObjectKind::Project, id, {project->owner, false});
   done(api::Nothing{});
 }
@@ -330,12 +331,13 @@ void Engine::testAgent(const api::Request&, const std::string& agent, const std:
   done(std::unexpected(Error{ErrorCode::Unsupported, "an agent is tried by giving it a small task: coffer new"}));
 }
 
-// A provider is described by one of the machine's files: the one of that name, or one that serves the protocol and, when a place was
-// named, is about that very place.
+// A provider is described by one of the machine's files: the one of that name, or one that serves the protocol and,
+// when a place was named, is about that very place.
 const agents::ProviderFile* Engine::providerFile(const std::string& kind, const std::string& baseUrl) const {
   const agents::ProviderFile* found = providers_.find(kind);
   for (const auto& [name, file] : providers_.all()) {
-    const bool serves = std::ranges::any_of(file.kinds, [&](auto each) { return agents::providerKindName(each) == kind; });
+    const bool serves =
+        std::ranges::any_of(file.kinds, [&](auto each) { return agents::providerKindName(each) == kind; });
     if (!serves) continue;
     if (!baseUrl.empty() && file.baseUrl == baseUrl) return &file;
     if (!found) found = &file;

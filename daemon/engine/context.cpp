@@ -26,10 +26,11 @@ void Context::releaseUid(std::uint64_t task, const std::string& holder) {
   }
 }
 
-void Context::releaseUids(std::uint64_t task) {
-  const auto held = store->uids().ofTask(task);
+void Context::releaseUids(std::uint64_t task, const std::string& prefix) {
+  const auto held = task ? store->uids().ofTask(task) : store->uids().all();
   if (!held) return;
   for (const auto& each : *held) {
+    if (each.task != task || !each.holder.starts_with(prefix)) continue;
     identities.withdraw(each.uid);
     if (auto released = store->uids().release(each.uid); !released) log::warning(released.error().message);
   }

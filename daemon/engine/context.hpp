@@ -31,8 +31,8 @@ class Context {
   std::expected<std::uint32_t, Error> uid(model::UidPart part, std::uint64_t task, const std::string& holder);
   /// Gives back what the holder has; nothing of that uid may run or be on disk any more.
   void releaseUid(std::uint64_t task, const std::string& holder);
-  /// Gives back all that a task has.
-  void releaseUids(std::uint64_t task);
+  /// Gives back all that a task has, or all whose holder's name begins so.
+  void releaseUids(std::uint64_t task, const std::string& prefix = {});
 
   /// What a sandbox shows its gateway instead of a key. The same conversation has the same one, also after a restart;
   /// it is worth nothing anywhere else.

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "dbus/names.hpp"
+#include "engine/session.hpp"
+#include "engine/sweep.hpp"
 #include "os/clock.hpp"
 #include "os/event.hpp"
 #include "os/log.hpp"
@@ -145,6 +147,7 @@ Detached Scheduler::perform(std::uint64_t id) {
   performing_.emplace(id, Performing{});
   // The caller's stack unwinds first: a step never runs inside the transaction's call that opened it.
   co_await os::pause(context_.event, 0);
+  bool first = true;
   while (true) {
     auto task = context_.store->tasks().get(id);
     if (!task || !task->step) break;
@@ -156,6 +159,10 @@ Detached Scheduler::perform(std::uint64_t id) {
     performing_[id] = {run.step.name, false};
     auto project = context_.store->projects().get(run.task.project);
     if (project) run.project = std::move(*project);
+
+    // What a step held when the daemon died is in the way of the next one.
+    if (first) co_await tidyOthers(context_, id, run.step.name);
+    first = false;
 
     const bool slotted = takesSlot(run.step.kind);
     if (slotted) co_await slot();
@@ -183,6 +190,11 @@ Detached Scheduler::perform(std::uint64_t id) {
     } else if (!overtaken) {
       log::warning("step " + run.step.name + ": " + outcome.error().message, {{names::kFieldTask, std::to_string(id)}});
       taken = submit(id, model::StepFailed{run.step.name, outcome.error()});
+    }
+    if (outcome && outcome->session) {
+      if (auto closed = co_await outcome->session->close(); !closed)
+        log::warning("step " + run.step.name + ": " + closed.error().message,
+                     {{names::kFieldTask, std::to_string(id)}});
     }
     if (!taken && !overtaken) {
       // The fact could not be stored (a full disk, say). Everything it says is found again when the step is done again.

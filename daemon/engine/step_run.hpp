@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@
 #include "store/store.hpp"
 
 namespace coffer::engine {
+
+class Session;
 
 /// What a machine's files say, as it was last read without a fault.
 struct Settings {
@@ -51,6 +54,9 @@ struct StepOutcome {
   model::Fact fact;
   std::vector<std::string> texts;
   std::vector<store::Finding> findings;
+  /// What the step still holds: taken away when the fact is stored, not before, since until then the step may have to
+  /// be done again from what is in it.
+  std::shared_ptr<Session> session;
 };
 
 /// Runs a worker for the step under a uid of its own, which is given back afterwards.
@@ -59,6 +65,9 @@ Async<std::expected<WorkerResult, Error>> runOwnWorker(StepRun& run, std::string
                                                        std::vector<sandbox::Bind> readOnly,
                                                        std::vector<sandbox::Bind> writable = {},
                                                        std::vector<InputFile> files = {});
+
+/// What a task's sandboxes may use in all: as configured, half of the machine's memory where nothing is.
+sandbox::SliceLimits boxLimits(const agents::Configuration& configuration);
 
 /// The base of a project as a checkout that workspaces are laid over; made when it is not there. Returns its path.
 Async<std::expected<std::string, Error>> ensureCheckout(StepRun& run, std::string commit, std::string branch);

@@ -45,7 +45,8 @@ Async<Done> sweep(Context& context) {
     co_return Done{};
   }
   std::set<std::uint64_t> open;
-  for (const auto& task : *live) open.insert(task.id);
+  for (const auto& task : *live)
+    open.insert(task.id);
   const auto over = [&open](std::string_view name) {
     const auto task = taskOfName(name);
     return task && !open.contains(*task);
@@ -78,6 +79,29 @@ Async<Done> sweep(Context& context) {
     if (over(name)) told("input of " + name, removeInput(context.places, name));
   for (const auto& name : namesBelow(context.places.work(), "coffer-"))
     if (over(name)) told("output of " + name, removeOutput(context.places, name));
+  co_return Done{};
+}
+
+Async<Done> tidyOthers(Context& context, std::uint64_t task, std::string step) {
+  const auto prefix = "coffer-" + std::to_string(task) + "-";
+  const auto another = [&](std::string_view name) {
+    return name.starts_with(prefix) && name != step && !name.starts_with(step + "-") && !name.starts_with(step + ".");
+  };
+  if (auto units = co_await context.systemd->list(prefix + "*")) {
+    for (const auto& unit : *units)
+      if (another(unit)) co_await context.systemd->remove(unit);
+  }
+  const auto standing = context.walls->list();
+  if (!standing) co_return Done{};
+  for (const auto& [what, name] : *standing) {
+    if (!another(name)) continue;
+    if (what == walls::Kind::Netns) static_cast<void>(context.walls->removeNetns(name));
+    if (what == walls::Kind::Workspace) static_cast<void>(context.walls->unmountWorkspace(name));
+  }
+  for (const auto& name : namesBelow(context.places.inputs(), prefix))
+    if (another(name)) static_cast<void>(removeInput(context.places, name));
+  for (const auto& name : namesBelow(context.places.work(), prefix))
+    if (another(name)) static_cast<void>(removeOutput(context.places, name));
   co_return Done{};
 }
 

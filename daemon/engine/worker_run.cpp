@@ -71,6 +71,8 @@ Async<std::expected<WorkerResult, Error>> runWorker(sandbox::Systemd& systemd, P
   spec.identity = run.identity;
   spec.command = {{"/usr/libexec/cofferdam/" + run.program, run.verb}};
   spec.limits.runtimeUs = run.runtimeUs;
+  spec.limits.memoryBytes = run.memoryBytes;
+  spec.limits.tasks = run.tasks;
   spec.limits.fileBytes = run.fileBytes;
   spec.in = *in;
   spec.out = *out;

@@ -28,6 +28,8 @@ struct WorkerRun {
   std::vector<sandbox::Bind> writable;  ///< destinations below /out
   std::vector<InputFile> files;         ///< beside the request
   std::uint64_t runtimeUs = 600'000'000;
+  std::uint64_t memoryBytes = std::uint64_t{4} << 30U;
+  std::uint64_t tasks = 256;
   std::uint64_t fileBytes = 0;  ///< largest file it may write; 0: no limit of its own
 };
 

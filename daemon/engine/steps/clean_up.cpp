@@ -56,8 +56,10 @@ Async<std::expected<StepOutcome, Error>> performCleanUp(StepRun& run) {
   note(removeFrom(directory, "image"));
   note(removeFrom(directory, "output.image"));
   const auto prefix = "coffer-" + std::to_string(run.task.id) + "-";
-  for (const auto& name : namesBelow(context.places.inputs(), prefix)) note(removeInput(context.places, name));
-  for (const auto& name : namesBelow(context.places.work(), prefix)) note(removeOutput(context.places, name));
+  for (const auto& name : namesBelow(context.places.inputs(), prefix))
+    note(removeInput(context.places, name));
+  for (const auto& name : namesBelow(context.places.work(), prefix))
+    note(removeOutput(context.places, name));
   if (run.step.kind == model::StepKind::Erase)
     note(removeFrom(context.places.state + "/tasks", std::to_string(run.task.id)));
   if (!result) co_return std::unexpected(result.error());

@@ -134,7 +134,7 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
   auto checkout = co_await ensureCheckout(run, run.task.base, run.task.branch);
   if (!checkout) co_return std::unexpected(checkout.error());
   const auto& configuration = run.settings.configuration->current();
-  const sandbox::SliceLimits box{configuration.boxMemoryMib << 20U, configuration.boxTasks};
+  const auto box = boxLimits(configuration);
   auto slices = co_await makeSlices(context, run.task.id, run.task.owner, box);
   if (!slices) co_return std::unexpected(slices.error());
   auto uid = context.uid(model::UidPart::Sandbox, run.task.id, run.step.name);
@@ -151,7 +151,8 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
   spec.layer = "ws-" + run.step.name;
   spec.directories = {"home-" + run.step.name};
   spec.temporary = {"ws-" + run.step.name, "home-" + run.step.name};
-  Session session(context, spec);
+  auto held = std::make_shared<Session>(context, spec);
+  auto& session = *held;
   const auto fail = [&](const Error& error) -> Async<std::expected<StepOutcome, Error>> {
     co_await session.close();
     co_return std::unexpected(error);
@@ -237,10 +238,8 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
   if (auto made = makePath(context.places.logs(run.task.id)); !made) co_return co_await fail(made.error());
   if (auto logs = os::openDirectory(context.places.logs(run.task.id)))
     static_cast<void>(os::writeFile(logs->get(), run.step.name, log, 0444));
-  if (auto closed = co_await session.close(); !closed) co_return std::unexpected(closed.error());
-  context.releaseUid(run.task.id, run.step.name);
-
   StepOutcome outcome;
+  outcome.session = std::move(held);
   if (!feedback.empty()) {
     fact.feedback = model::sha256(feedback);
     outcome.texts.push_back(std::move(feedback));

@@ -1,10 +1,19 @@
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "engine/keep.hpp"
 #include "engine/step_run.hpp"
 #include "model/digest.hpp"
 
 namespace coffer::engine {
+
+sandbox::SliceLimits boxLimits(const agents::Configuration& configuration) {
+  auto memory = configuration.boxMemoryMib << 20U;
+  if (memory == 0)
+    memory =
+        static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) / 2 * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return {memory, configuration.boxTasks};
+}
 
 std::vector<sandbox::Bind> stores(const StepRun& run, bool withTask) {
   std::vector<sandbox::Bind> binds = {{run.context->places.projectObjects(run.project.id), "/in/base/objects"}};

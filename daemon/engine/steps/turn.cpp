@@ -430,7 +430,7 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   auto checkout = co_await ensureCheckout(run, run.task.base, run.task.branch);
   if (!checkout) co_return std::unexpected(checkout.error());
   const auto& configuration = run.settings.configuration->current();
-  const sandbox::SliceLimits box{configuration.boxMemoryMib << 20U, configuration.boxTasks};
+  const auto box = boxLimits(configuration);
   auto slices = co_await makeSlices(context, run.task.id, run.task.owner, box);
   if (!slices) co_return std::unexpected(slices.error());
 
@@ -440,7 +440,8 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   std::uint64_t runId = began ? (*record)->id : 0;
   const bool ended = began && (*record)->end.ended != 0;
 
-  Session session(context, sessionFor(run, *plan, *checkout));
+  auto held = std::make_shared<Session>(context, sessionFor(run, *plan, *checkout));
+  auto& session = *held;
   if (auto opened = co_await session.open(); !opened) {
     co_await session.close();
     co_return std::unexpected(opened.error());
@@ -546,7 +547,7 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
       co_return std::unexpected(noted.error());
   }
   co_await context.systemd->remove(run.step.name + ".service");
-  if (auto closed = co_await session.close(); !closed) co_return std::unexpected(closed.error());
+  outcome.session = std::move(held);
   static_cast<void>(removeInput(context.places, run.step.name));
   context.releaseUid(run.task.id, run.unit("collect"));
   outcome.fact = std::move(fact);

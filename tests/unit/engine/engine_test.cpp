@@ -42,7 +42,8 @@ TEST(Title, IsTheFirstLineCutWhereACharacterEnds) {
   EXPECT_EQ(titleOf("   \n"), "(no title)");
   const std::string umlauts = [] {
     std::string text;
-    for (int i = 0; i < 60; ++i) text += "\xc3\xa4";
+    for (int i = 0; i < 60; ++i)
+      text += "\xc3\xa4";
     return text;
   }();
   const auto title = titleOf(umlauts);
@@ -57,7 +58,9 @@ model::Task finished() {
   task.flow = *model::builtInFlow("review");
   task.planSummary = "Count the items";
   task.planAccepted = "sha256:abc";
-  task.agents = {{model::Role::Planner, "codex/gpt@mine"}, {model::Role::Writer, "claude/opus"}, {model::Role::Reviewer, "instant"}};
+  task.agents = {{model::Role::Planner, "codex/gpt@mine"},
+                 {model::Role::Writer, "claude/opus"},
+                 {model::Role::Reviewer, "instant"}};
   return task;
 }
 
@@ -76,7 +79,8 @@ TEST(PortOf, ReadsAUrlAsAGatewayWill) {
   EXPECT_EQ(portOf("http://127.0.0.1:8100/v1"), 8100);
   EXPECT_EQ(portOf("https://[2001:db8::1]:8443"), 8443);
   EXPECT_EQ(portOf("https://[2001:db8::1]/v1"), 443);
-  for (const char* url : {"", "ftp://x", "https://x:0", "https://x:port", "https://x:99999"}) EXPECT_FALSE(portOf(url)) << url;
+  for (const char* url : {"", "ftp://x", "https://x:0", "https://x:port", "https://x:99999"})
+    EXPECT_FALSE(portOf(url)) << url;
 }
 
 TEST(AddressAndPort, MustBeExactlyOneAddressAndOnePort) {
@@ -111,13 +115,14 @@ class Directories : public ::testing::Test {
 
 TEST_F(Directories, InputIsReadableByItsUnitAndIsMadeAnewEachTime) {
   ASSERT_TRUE(writeInput(places_, "unit", somebody_, {{"request", "old"}, {"stale", "x"}}));
-  const auto in = writeInput(places_, "unit", somebody_, {{"request", "new"}, {"files/a.json", "{}"}, {"empty/", {}}}, {"base/objects/", "stdout"});
+  const auto in = writeInput(places_, "unit", somebody_, {{"request", "new"}, {"files/a.json", "{}"}, {"empty/", {}}},
+                             {"base/objects/", "stdout"});
   ASSERT_TRUE(in) << in.error().message;
   EXPECT_FALSE(fs::exists(fs::path(*in) / "stale"));
   EXPECT_TRUE(fs::is_directory(fs::path(*in) / "base/objects"));
   EXPECT_TRUE(fs::is_regular_file(fs::path(*in) / "stdout"));
   EXPECT_TRUE(fs::is_directory(fs::path(*in) / "empty"));
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat((*in + "/files/a.json").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0644U);
   ASSERT_EQ(::stat(in->c_str(), &status), 0);
@@ -128,7 +133,7 @@ TEST_F(Directories, OutputBelongsToItsUnitWithItsMountPoints) {
   const auto out = makeOutput(places_, "unit", somebody_.uid, {"tree"});
   ASSERT_TRUE(out) << out.error().message;
   for (const auto& path : {*out, *out + "/tree"}) {
-    struct stat status {};
+    struct stat status{};
     ASSERT_EQ(::stat(path.c_str(), &status), 0);
     EXPECT_EQ(status.st_uid, somebody_.uid) << path;
     EXPECT_EQ(status.st_mode & 0777U, 0700U) << path;
@@ -147,7 +152,7 @@ TEST_F(Directories, KeepsOnlyWhatIsAPackAndMakesItRoots) {
   }
   const auto objects = places_.projectObjects(1);
   ASSERT_TRUE(keepPacks(*out, objects));
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat((objects + "/pack/" + name + ".idx").c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, 0U);
   EXPECT_EQ(status.st_mode & 0777U, 0444U);
@@ -167,7 +172,7 @@ TEST_F(Directories, KeepsATreeWithItsOwnersAsItIs) {
   const auto out = makeOutput(places_, "unit", somebody_.uid, {"tree"});
   ASSERT_TRUE(out);
   ASSERT_TRUE(keepTree(*out, "tree", places_.checkouts(1), "commit"));
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat((places_.checkouts(1) + "/commit").c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, somebody_.uid);
   const auto again = makeOutput(places_, "unit", somebody_.uid, {"tree"});

@@ -124,7 +124,8 @@ TEST_F(TaskStore, ListsByOwnerStateAndCursor) {
   const auto ids = [&](const TaskFilter& filter, std::uint64_t cursor = 0, std::uint32_t limit = 10) {
     std::vector<std::uint64_t> found;
     const auto rows = *store_->tasks().list(filter, cursor, limit);
-    for (const auto& row : rows) found.push_back(row.id);
+    for (const auto& row : rows)
+      found.push_back(row.id);
     return found;
   };
   using Ids = std::vector<std::uint64_t>;
