@@ -166,7 +166,8 @@ Answer onDiffReady(const Task& task, const DiffReady& fact, std::uint64_t at) {
                              {"problem.words", words}});
   // Nobody's word stands in for a person's where a reviewer still objects.
   if (task.policy.landing != Decides::Ask && code.empty())
-    ruling.acceptWork("policy", task.policy.landing == Decides::Branch ? "refs/heads/coffer/" + std::to_string(task.id) : "");
+    ruling.acceptWork("policy",
+                      task.policy.landing == Decides::Branch ? "refs/heads/coffer/" + std::to_string(task.id) : "");
   return std::move(ruling).take();
 }
 

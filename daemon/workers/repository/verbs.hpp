@@ -34,7 +34,8 @@ workers::Outcome makeCandidate(const workers::Job& job);
 /// Request: commit; branch (full name; absent = detached), alternate xN (object directories as the sandbox sees them),
 /// user-name,
 ///   user-email; update 1 and from (the commit it stands at).
-/// Report: tree, files (written), differing (paths that git finds changed at once, by their own attributes; normally 0).
+/// Report: tree, files (written), differing (paths that git finds changed at once, by their own attributes; normally
+/// 0).
 workers::Outcome checkout(const workers::Job& job);
 
 /// What a person is shown: OUT/diff.
