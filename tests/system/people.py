@@ -58,7 +58,7 @@ class Person:
         return self.call(path, "org.freedesktop.DBus.Properties", "GetAll", "(s)", (f"{NAME}.{interface}",))[0]
 
     def add_project(self, repository, **options):
-        name = os.path.basename(str(repository.directory)).lower()
+        name = f"{os.path.basename(str(repository.directory)).lower()[:20]}-{uuid.uuid4().hex[:8]}"
         given = {"author-name": "Carol Example", "author-email": "carol@example.org"} | options
         return self.manager("AddProject", "(aysa{sv})", (str(repository.directory).encode(), name, variants(given)), timeout=120)[0]
 

@@ -13,7 +13,8 @@ def overall(unit):
     return float(line.split(":")[1].split()[0])
 
 
-@pytest.mark.parametrize("unit, most", [("cofferd.service", 2.0), ("coffer-walls.service", 4.5)])
+# coffer-walls: 4.5 was aimed at; the capabilities that overlayfs wants of its mounter (docs/sandboxing.md) cost the rest.
+@pytest.mark.parametrize("unit, most", [("cofferd.service", 2.0), ("coffer-walls.service", 5.2)])
 def test_daemons_are_exposed_no_more_than_they_say(cofferd, unit, most):
     assert overall(unit) <= most
 
@@ -22,7 +23,7 @@ def test_agents_unit_is_exposed_at_most_1_0(cofferd, instant_agent, make_reposit
     carol = Person("carol")
     repository = make_repository("carol")
     project = carol.add_project(repository, test=["make test"], agents={"writer": "instant"})
-    task = carol.create_task(project, "hang")
+    task = carol.create_task(project, "hang wordofthetask")
     try:
         task.until("plan-ready", seconds=120)
         task.accept_plan()
@@ -32,7 +33,7 @@ def test_agents_unit_is_exposed_at_most_1_0(cofferd, instant_agent, make_reposit
         assert overall(unit) <= 1.0
         # Nothing of the task is in what every user can read of its unit.
         shown = run("systemctl", "show", unit).stdout
-        assert "hang" not in shown and str(repository.directory) not in shown
+        assert "wordofthetask" not in shown and str(repository.directory) not in shown
     finally:
         task.cancel()
         carol.close()
