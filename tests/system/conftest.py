@@ -104,6 +104,7 @@ def on_terminal():
         waiting = dict(answers or {})
         shown = b""
         searched = 0
+        said = {}
         end = time.monotonic() + timeout
         try:
             while (left := end - time.monotonic()) > 0:
@@ -120,7 +121,14 @@ def on_terminal():
                     place = shown.find(text.encode(), searched)
                     if place >= 0:
                         searched = place + len(text)
+                        said[waiting[text].encode()] = searched
                         os.write(master, waiting.pop(text).encode() + b"\n")
+                # An answer that is echoed came before the prompt turned the echo off, which also throws away what was typed: again.
+                for answer, place in list(said.items()):
+                    echoed = shown.find(answer, place)
+                    if echoed >= 0:
+                        said[answer] = echoed + len(answer)
+                        os.write(master, answer + b"\n")
             pytest.fail(f"still running after {timeout} s, shown so far:\n{shown.decode(errors='replace')}")
         finally:
             if process.poll() is None:
