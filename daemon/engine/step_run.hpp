@@ -72,6 +72,10 @@ sandbox::SliceLimits boxLimits(const agents::Configuration& configuration);
 /// The base of a project as a checkout that workspaces are laid over; made when it is not there. Returns its path.
 Async<std::expected<std::string, Error>> ensureCheckout(StepRun& run, std::string commit, std::string branch);
 
+/// Brings a mounted workspace that stands at the base to the step's candidate, by a worker with the uid of whoever gets
+/// it next.
+Async<std::expected<void, Error>> checkoutCandidate(StepRun& run, Session& session, sandbox::Identity identity);
+
 /// The object stores a worker reads, as /in/base and /in/task.
 std::vector<sandbox::Bind> stores(const StepRun& run, bool withTask);
 

@@ -58,27 +58,6 @@ store::RunStart startOf(const StepRun& run, const GateCommand& command, std::uin
   return start;
 }
 
-Async<std::expected<void, Error>> prepare(StepRun& run, Session& session, const sandbox::Identity& identity) {
-  WorkerRun worker;
-  worker.unit = run.unit("checkout");
-  worker.slice = run.slice();
-  worker.identity = identity;
-  worker.program = "coffer-repository";
-  worker.verb = "checkout";
-  worker.request.add("commit", run.step.candidate);
-  worker.request.add("from", run.task.base);
-  worker.request.add("update", "1");
-  if (!run.task.branch.empty()) worker.request.add("branch", run.task.branch);
-  worker.request.add("alternate", "/store/base/objects");
-  worker.request.add("alternate", "/store/task/objects");
-  worker.readOnly = stores(run, true);
-  worker.writable = {{session.workspace(), "/out/tree"}};
-  auto made = co_await runWorker(*run.context->systemd, run.context->places, std::move(worker));
-  static_cast<void>(removeOutput(run.context->places, run.unit("checkout")));
-  if (!made) co_return std::unexpected(made.error());
-  co_return {};
-}
-
 Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runCommand(StepRun& run, Session& session,
                                                                         const GateCommand& command,
                                                                         const sandbox::Identity& identity, bool began) {
@@ -179,7 +158,7 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
     } else {
       // The checkout is made once, before the first command begins; a command that began stands on it already.
       if (first && !began) {
-        if (auto prepared = co_await prepare(run, session, *identity); !prepared)
+        if (auto prepared = co_await checkoutCandidate(run, session, *identity); !prepared)
           co_return co_await fail(prepared.error());
       }
       if (!began) {

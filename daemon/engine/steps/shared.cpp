@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "engine/keep.hpp"
+#include "engine/session.hpp"
 #include "engine/step_run.hpp"
 #include "model/digest.hpp"
 
@@ -79,6 +80,27 @@ Async<std::expected<std::string, Error>> ensureCheckout(StepRun& run, std::strin
   static_cast<void>(removeOutput(places, run.unit("base")));
   if (!kept) co_return std::unexpected(kept.error());
   co_return path;
+}
+
+Async<std::expected<void, Error>> checkoutCandidate(StepRun& run, Session& session, sandbox::Identity identity) {
+  WorkerRun worker;
+  worker.unit = run.unit("checkout");
+  worker.slice = run.slice();
+  worker.identity = identity;
+  worker.program = "coffer-repository";
+  worker.verb = "checkout";
+  worker.request.add("commit", run.step.candidate);
+  worker.request.add("from", run.task.base);
+  worker.request.add("update", "1");
+  if (!run.task.branch.empty()) worker.request.add("branch", run.task.branch);
+  worker.request.add("alternate", "/store/base/objects");
+  worker.request.add("alternate", "/store/task/objects");
+  worker.readOnly = stores(run, true);
+  worker.writable = {{session.workspace(), "/out/tree"}};
+  auto made = co_await runWorker(*run.context->systemd, run.context->places, std::move(worker));
+  static_cast<void>(removeOutput(run.context->places, run.unit("checkout")));
+  if (!made) co_return std::unexpected(made.error());
+  co_return {};
 }
 
 }  // namespace coffer::engine

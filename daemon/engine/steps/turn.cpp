@@ -178,25 +178,9 @@ SessionSpec sessionFor(const StepRun& run, const TurnPlan& plan, const std::stri
 // Brings a reviewer's workspace to the candidate, by a worker with the reviewer's uid before the reviewer is there.
 Async<std::expected<void, Error>> prepareReview(StepRun& run, const TurnPlan& plan, Session& session) {
   if (auto shown = session.remount(false); !shown) co_return shown;
-  WorkerRun worker;
-  worker.unit = run.unit("checkout");
-  worker.slice = run.slice();
   auto identity = run.context->identities.announce(plan.uid);
   if (!identity) co_return std::unexpected(identity.error());
-  worker.identity = *identity;
-  worker.program = "coffer-repository";
-  worker.verb = "checkout";
-  worker.request.add("commit", run.step.candidate);
-  worker.request.add("from", run.task.base);
-  worker.request.add("update", "1");
-  if (!run.task.branch.empty()) worker.request.add("branch", run.task.branch);
-  worker.request.add("alternate", "/store/base/objects");
-  worker.request.add("alternate", "/store/task/objects");
-  worker.readOnly = stores(run, true);
-  worker.writable = {{session.workspace(), "/out/tree"}};
-  auto made = co_await runWorker(*run.context->systemd, run.context->places, std::move(worker));
-  static_cast<void>(removeOutput(run.context->places, run.unit("checkout")));
-  if (!made) co_return std::unexpected(made.error());
+  if (auto made = co_await checkoutCandidate(run, session, *identity); !made) co_return made;
   co_return session.remount(true);
 }
 
