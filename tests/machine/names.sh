@@ -7,6 +7,22 @@ build=${COFFERDAM_BUILD:-$cache/build/$(printf %s "$source_tree" | sha256sum | c
 say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
+# A command whose own words only matter when it fails: they go to LOG, and every 20 s the last of them tells that it is still at it.
+slowly() { # LOG COMMAND...
+  local log=$1 mine=$BASHPID code=0 ticker
+  shift
+  (
+    exec {nothing}<> <(:)
+    while ! read -r -t 20 -u "$nothing" && kill -0 "$mine" 2>/dev/null; do
+      say "  ... $(tail -c 2000 "$log" | tr '\r' '\n' | grep -v '^[[:space:]]*$' | tail -n 1 | cut -c1-100)"
+    done
+  ) &
+  ticker=$!
+  "$@" >"$log" 2>&1 </dev/null || code=$?
+  kill "$ticker" 2>/dev/null && wait "$ticker" 2>/dev/null || true
+  [ "$code" = 0 ] || { grep -Ev '^(\[[0-9]+/|ninja: Entering)' "$log" | tail -n 100 >&2 || true; return "$code"; }
+}
+
 # A command that the host may lack, from the package that has it.
 need() { # COMMAND PACKAGE
   command -v "$1" >/dev/null && return
