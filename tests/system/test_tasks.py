@@ -1,5 +1,7 @@
 """One task from its request to a commit in its owner's repository, in every flow, with the agent that needs no model."""
 
+import contextlib
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -42,6 +44,10 @@ def left_behind(task):
         where = Path("/run/cofferdam") / folder
         left += [str(path) for path in where.glob(f"*coffer-{task.id}-*")] + [str(path) for path in where.glob(f"t{task.id}*")]
     left += [str(path) for path in Path(f"/var/lib/cofferdam/tasks/{task.id}").glob("*image")]
+    # A user is announced to the machine no longer than it is somebody's.
+    with contextlib.closing(sqlite3.connect("file:/var/lib/cofferdam/cofferd.db?mode=ro", uri=True)) as store:
+        held = {uid for (uid,) in store.execute("SELECT uid FROM uids WHERE task != ?", (int(task.id),))}
+    left += [str(path) for path in Path("/run/userdb").glob("20*.user") if int(path.stem) not in held]
     return [line for line in left if line]
 
 

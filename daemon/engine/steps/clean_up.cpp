@@ -64,8 +64,11 @@ Async<std::expected<StepOutcome, Error>> performCleanUp(StepRun& run) {
     note(removeFrom(context.places.state + "/tasks", std::to_string(run.task.id)));
   if (!result) co_return std::unexpected(result.error());
   if (auto conversations = context.store->conversations().ofTask(run.task.id))
-    for (const auto& conversation : *conversations)
+    for (const auto& conversation : *conversations) {
+      // Its uid is free once the store says so, and is announced to the machine no longer than that.
+      context.identities.withdraw(conversation.uid);
       static_cast<void>(context.store->conversations().gone(conversation.id));
+    }
   context.releaseUids(run.task.id);
   if (run.step.kind == model::StepKind::Erase)
     if (auto erased = context.store->tasks().erase(run.task.id); !erased) co_return std::unexpected(erased.error());
