@@ -20,6 +20,8 @@ constexpr std::uint64_t kCleanUpPauseUs = 1'000'000;
 constexpr std::uint64_t kCleanUpPauseMaxUs = 300'000'000;
 
 bool takesSlot(model::StepKind kind) { return kind == model::StepKind::Turn || kind == model::StepKind::Gate; }
+// Steps that mount the task's images.
+bool usesImages(model::StepKind kind) { return takesSlot(kind) || kind == model::StepKind::Import; }
 bool cleansUp(model::StepKind kind) { return kind == model::StepKind::CleanUp || kind == model::StepKind::Erase; }
 
 }  // namespace
@@ -142,14 +144,31 @@ Async<std::expected<StepOutcome, Error>> Scheduler::performStep(StepRun& run) {
   co_return std::unexpected(Error{ErrorCode::Internal, "an unknown kind of step"});
 }
 
+Async<Done> Scheduler::close(std::uint64_t id, Session& session, bool keepImages) {
+  if (auto closed = co_await session.close(keepImages); !closed)
+    log::warning("what a step of task " + std::to_string(id) + " held: " + closed.error().message,
+                 {{names::kFieldTask, std::to_string(id)}});
+  co_return Done{};
+}
+
 Detached Scheduler::perform(std::uint64_t id) {
   if (performing_.contains(id)) co_return;
   performing_.emplace(id, Performing{});
   // The caller's stack unwinds first: a step never runs inside the transaction's call that opened it.
   co_await os::pause(context_.event, 0);
   bool first = true;
+  bool slotted = false;
+  std::shared_ptr<Session> kept;
   while (true) {
     auto task = context_.store->tasks().get(id);
+    // A decision may have come while it was let go, and what follows now does not take up what was kept.
+    const bool goesOn = task && task->step && usesImages(task->step->kind);
+    if (kept && !goesOn) co_await close(id, *kept, false);
+    kept.reset();
+    if (slotted && !goesOn) {
+      freeSlot();
+      slotted = false;
+    }
     if (!task || !task->step) break;
     StepRun run;
     run.context = &context_;
@@ -164,14 +183,13 @@ Detached Scheduler::perform(std::uint64_t id) {
     if (first) co_await tidyOthers(context_, id, run.step.name);
     first = false;
 
-    const bool slotted = takesSlot(run.step.kind);
-    if (slotted) co_await slot();
+    if (takesSlot(run.step.kind) && !slotted) {
+      co_await slot();
+      slotted = true;
+    }
     // A decision may have come while it waited.
     const auto current = context_.store->tasks().get(id);
-    if (!current || !current->step || current->step->name != run.step.name) {
-      if (slotted) freeSlot();
-      continue;
-    }
+    if (!current || !current->step || current->step->name != run.step.name) continue;
     if (cleansUp(run.step.kind) && run.step.attempt > 1) {
       const auto doublings = std::min<std::uint64_t>(run.step.attempt - 2, 10);
       co_await os::pause(context_.event, std::min(kCleanUpPauseUs << doublings, kCleanUpPauseMaxUs));
@@ -181,7 +199,6 @@ Detached Scheduler::perform(std::uint64_t id) {
       outcome = std::unexpected(project.error());
     else
       outcome = co_await performStep(run);
-    if (slotted) freeSlot();
 
     const bool overtaken = performing_[id].stopping;
     std::expected<std::string, Error> taken;
@@ -191,10 +208,17 @@ Detached Scheduler::perform(std::uint64_t id) {
       log::warning("step " + run.step.name + ": " + outcome.error().message, {{names::kFieldTask, std::to_string(id)}});
       taken = submit(id, model::StepFailed{run.step.name, outcome.error()});
     }
+    // Images stay mounted from one step to the next only while their task holds a slot, and it holds one for what
+    // follows at once unless somebody else waits for it.
+    if (slotted && !waiting_.empty()) {
+      freeSlot();
+      slotted = false;
+    }
     if (outcome && outcome->session) {
-      if (auto closed = co_await outcome->session->close(); !closed)
-        log::warning("step " + run.step.name + ": " + closed.error().message,
-                     {{names::kFieldTask, std::to_string(id)}});
+      const auto next = context_.store->tasks().get(id);
+      const bool keep = slotted && next && next->step && usesImages(next->step->kind);
+      if (keep) kept = outcome->session;
+      co_await close(id, *outcome->session, keep);
     }
     if (!taken && !overtaken) {
       // The fact could not be stored (a full disk, say). Everything it says is found again when the step is done again.

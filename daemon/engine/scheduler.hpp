@@ -57,6 +57,7 @@ class Scheduler {
   Detached stop(std::uint64_t id, std::string step);
   Detached wakeAt(std::uint64_t id, std::uint64_t until, std::uint64_t sequence);
   void follow(const model::Task& task);
+  Async<Done> close(std::uint64_t id, Session& session, bool keepImages);
   Async<Done> slot();
   void freeSlot();
   static Async<std::expected<StepOutcome, Error>> performStep(StepRun& run);

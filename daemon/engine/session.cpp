@@ -34,54 +34,6 @@ std::expected<void, Error> mountImage(Context& context, std::uint64_t task, cons
   return context.walls->mountImage(name, image.get(), noExec);
 }
 
-// Formats a plain file of that size as a file system with a journal, as nobody, and moves it to the task.
-Async<std::expected<void, Error>> makeImage(Context& context, std::uint64_t task, std::uint32_t owner, std::string file,
-                                            std::uint64_t bytes) {
-  const auto destination = context.places.task(task);
-  struct stat status{};
-  if (::lstat((destination + "/" + file).c_str(), &status) == 0) co_return {};
-  const auto unit = "coffer-" + std::to_string(task) + "-0-" + (file == "image" ? "image" : "output") + "-1";
-  auto uid = context.uid(model::UidPart::Worker, task, unit);
-  if (!uid) co_return std::unexpected(uid.error());
-  auto identity = context.identities.announce(*uid);
-  if (!identity) co_return std::unexpected(identity.error());
-  co_await context.systemd->remove(unit + ".service");
-  auto in = writeInput(context.places, unit, *identity, {});
-  if (!in) co_return std::unexpected(in.error());
-  auto out = makeOutput(context.places, unit, *uid);
-  if (!out) co_return std::unexpected(out.error());
-
-  sandbox::SealedSpec spec;
-  spec.name = unit;
-  spec.slice = taskSlice(owner, task);
-  spec.identity = *identity;
-  // No reserve for root, no room to grow: the size is the task's quota. Inode tables are made as they are used.
-  spec.command = {{"/usr/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-O", "^resize_inode", "-E",
-                   "lazy_itable_init=1,lazy_journal_init=1,nodiscard,root_owner=0:0", "/out/image",
-                   std::to_string(bytes / 1024) + "k"}};
-  spec.limits.runtimeUs = 60'000'000;
-  spec.in = *in;
-  spec.out = *out;
-  auto description = std::make_shared<sandbox::Unit>(sandbox::workerUnit(spec));
-  std::expected<void, Error> result;
-  if (auto started = co_await context.systemd->startUnit(description); !started) {
-    result = std::unexpected(started.error());
-  } else if (auto end = co_await context.systemd->waitForEnd(description->name); !end) {
-    result = std::unexpected(end.error());
-  } else if (!*end || !(*end)->success()) {
-    result = std::unexpected(
-        Error{ErrorCode::Environment, "cannot make a disk image of " + std::to_string(bytes >> 20U) + " MiB for task " +
-                                          std::to_string(task) + "; journalctl -u " + unit + " says why"});
-  } else {
-    result = keepFile(*out, "image", destination, file, 0, 0600);
-  }
-  co_await context.systemd->remove(description->name);
-  static_cast<void>(removeInput(context.places, unit));
-  static_cast<void>(removeOutput(context.places, unit));
-  context.releaseUid(task, unit);
-  co_return result;
-}
-
 std::string addressText(const walls::RefusalEntry& entry) {
   char text[INET6_ADDRSTRLEN] = {};
   const int family = entry.family == 6 ? AF_INET6 : AF_INET;
@@ -89,13 +41,6 @@ std::string addressText(const walls::RefusalEntry& entry) {
 }
 
 }  // namespace
-
-Async<std::expected<void, Error>> makeImages(Context& context, std::uint64_t task, std::uint32_t owner,
-                                             std::uint64_t taskBytes, std::uint64_t outputBytes) {
-  if (auto made = makePath(context.places.task(task)); !made) co_return made;
-  if (auto made = co_await makeImage(context, task, owner, "image", taskBytes); !made) co_return made;
-  co_return co_await makeImage(context, task, owner, "output.image", outputBytes);
-}
 
 Async<std::expected<void, Error>> makeSlices(Context& context, std::uint64_t task, std::uint32_t owner,
                                              const sandbox::SliceLimits& box) {
@@ -147,8 +92,8 @@ std::expected<void, Error> Session::mounts() {
                                         spec_.readOnly);
 }
 
-Async<std::expected<void, Error>> Session::serve(std::string suffix, model::UidPart part, Records request,
-                                                 std::vector<sandbox::PassedFd> fds, std::string credential) {
+Async<std::expected<void, Error>> Session::serveOn(std::string suffix, model::UidPart part, Records request,
+                                                   PassedFds fds, std::string credential) {
   const auto name = spec_.run + suffix;
   auto state = co_await context_.systemd->state(name + ".service");
   if (!state) co_return std::unexpected(state.error());
@@ -185,40 +130,56 @@ Async<std::expected<void, Error>> Session::serve(std::string suffix, model::UidP
   co_return co_await context_.systemd->startUnit(unit);
 }
 
-Async<std::expected<void, Error>> Session::servers() {
-  if (!spec_.network) co_return {};
-  auto listeners = context_.walls->createNetns(spec_.run);
-  if (!listeners) co_return std::unexpected(listeners.error());
+std::expected<void, Error> Session::listeners() {
+  if (!spec_.network) return {};
+  auto made = context_.walls->createNetns(spec_.run);
+  if (!made) return std::unexpected(made.error());
   const auto shared = [](Fd& fd) { return std::make_shared<Fd>(std::move(fd)); };
-  std::vector<sandbox::PassedFd> names;
-  names.push_back({"dns-udp", shared(listeners->dnsUdp)});
-  names.push_back({"dns-tcp", shared(listeners->dnsTcp)});
-  auto served = co_await serve("-resolver", model::UidPart::Resolver, Records{}, std::move(names), std::string{});
-  if (!served || !spec_.gateway) co_return served;
-  std::vector<sandbox::PassedFd> endpoint;
-  endpoint.push_back({"model", shared(listeners->model)});
-  co_return co_await serve("-gateway", model::UidPart::Gateway, spec_.gateway->request, std::move(endpoint),
-                           spec_.gateway->credential);
+  names_.push_back({"dns-udp", shared(made->dnsUdp)});
+  names_.push_back({"dns-tcp", shared(made->dnsTcp)});
+  if (spec_.gateway) endpoint_.push_back({"model", shared(made->model)});
+  return {};
 }
 
-Async<std::expected<void, Error>> Session::open() {
-  if (auto mounted = mounts(); !mounted) co_return mounted;
-  co_return co_await servers();
+std::expected<void, Error> Session::open() {
+  if (auto mounted = mounts(); !mounted) return mounted;
+  return listeners();
 }
 
-Async<std::expected<void, Error>> Session::close() {
+Async<std::expected<void, Error>> Session::serve() {
+  if (names_.empty()) co_return {};
+  auto resolver =
+      begin(serveOn("-resolver", model::UidPart::Resolver, Records{}, std::exchange(names_, {}), std::string{}));
+  std::expected<void, Error> gateway;
+  if (!endpoint_.empty())
+    gateway = co_await serveOn("-gateway", model::UidPart::Gateway, spec_.gateway->request,
+                               std::exchange(endpoint_, {}), spec_.gateway->credential);
+  auto served = co_await resolver;
+  co_return served ? gateway : served;
+}
+
+Async<std::expected<void, Error>> Session::removeServer(std::string suffix) {
+  const auto name = spec_.run + suffix;
+  auto result = co_await context_.systemd->remove(name + ".service");
+  for (const auto& removed : {removeInput(context_.places, name), removeOutput(context_.places, name)})
+    if (!removed && result) result = removed;
+  context_.releaseUid(spec_.task, name);
+  co_return result;
+}
+
+Async<std::expected<void, Error>> Session::close(bool keepImages) {
   std::expected<void, Error> result;
   const auto note = [&result](const std::expected<void, Error>& outcome) {
     if (!outcome && result) result = outcome;
   };
-  for (const char* suffix : {"-gateway", "-resolver"}) {
-    const auto name = spec_.run + suffix;
-    note(co_await context_.systemd->remove(name + ".service"));
-    note(removeInput(context_.places, name));
-    note(removeOutput(context_.places, name));
-    context_.releaseUid(spec_.task, name);
+  if (spec_.network) {
+    names_.clear();
+    endpoint_.clear();
+    auto gateway = begin(removeServer("-gateway"));
+    note(co_await removeServer("-resolver"));
+    note(co_await gateway);
+    note(context_.walls->removeNetns(spec_.run));
   }
-  note(context_.walls->removeNetns(spec_.run));
   note(context_.walls->unmountWorkspace(spec_.run));
   for (const auto& name : spec_.temporary) {
     // Bounded parts: a tree of an agent's making must not hold up whoever else asks coffer-walls for something.
@@ -229,6 +190,7 @@ Async<std::expected<void, Error>> Session::close() {
       break;
     }
   }
+  if (keepImages) co_return result;
   note(context_.walls->unmountImage(taskImage(spec_.task)));
   note(context_.walls->unmountImage(outputImage(spec_.task)));
   co_return result;

@@ -42,9 +42,13 @@ class Session {
  public:
   Session(Context& context, SessionSpec spec) : context_(context), spec_(std::move(spec)) {}
 
-  Async<std::expected<void, Error>> open();
-  /// Takes everything away, whatever stands. What could not be taken away is the error; the rest is gone.
-  Async<std::expected<void, Error>> close();
+  /// Mounts, and the namespace with its rules and its listeners, on which connections wait from now on.
+  std::expected<void, Error> open();
+  /// The resolver and the gateway, beside each other, on those listeners.
+  Async<std::expected<void, Error>> serve();
+  /// Takes everything away, whatever stands. What could not be taken away is the error; the rest is gone. The task's
+  /// images may be left mounted for the step that follows at once.
+  Async<std::expected<void, Error>> close(bool keepImages = false);
 
   /// Mounts the workspace again with the merged tree read-only (or writable): between a worker that prepares it and the
   /// run that reads it.
@@ -65,18 +69,19 @@ class Session {
   [[nodiscard]] Records metered() const;
 
  private:
+  using PassedFds = std::vector<sandbox::PassedFd>;
+
   std::expected<void, Error> mounts();
-  Async<std::expected<void, Error>> servers();
-  Async<std::expected<void, Error>> serve(std::string suffix, model::UidPart part, Records request,
-                                          std::vector<sandbox::PassedFd> fds, std::string credential);
+  std::expected<void, Error> listeners();
+  Async<std::expected<void, Error>> serveOn(std::string suffix, model::UidPart part, Records request, PassedFds fds,
+                                            std::string credential);
+  Async<std::expected<void, Error>> removeServer(std::string suffix);
 
   Context& context_;
   SessionSpec spec_;
+  PassedFds names_;     ///< what the resolver is to answer on
+  PassedFds endpoint_;  ///< what the gateway is to answer on
 };
-
-/// The image of a task and the one of its output, made once by a worker that formats a plain file.
-Async<std::expected<void, Error>> makeImages(Context& context, std::uint64_t task, std::uint32_t owner,
-                                             std::uint64_t taskBytes, std::uint64_t outputBytes);
 
 /// The slices of a task with their limits; there already is success.
 Async<std::expected<void, Error>> makeSlices(Context& context, std::uint64_t task, std::uint32_t owner,

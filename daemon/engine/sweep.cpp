@@ -44,9 +44,10 @@ Async<Done> sweep(Context& context) {
     log::error("what is left over cannot be told from what is open: " + live.error().message);
     co_return Done{};
   }
+  // Of a task that waits nothing stands either.
   std::set<std::uint64_t> open;
   for (const auto& task : *live)
-    open.insert(task.id);
+    if (task.step) open.insert(task.id);
   const auto over = [&open](std::string_view name) {
     const auto task = taskOfName(name);
     return task && !open.contains(*task);

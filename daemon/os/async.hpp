@@ -110,4 +110,18 @@ class Completion {
   std::shared_ptr<State> state_;
 };
 
+template <typename T>
+Detached settle(Async<T> work, Completion<T> completion) {
+  completion.set(co_await work);
+}
+
+/// Begins the work and lets the caller go on beside it; what it comes to is awaited later, or never. Everything that
+/// the work refers to must outlive it.
+template <typename T>
+[[nodiscard]] Completion<T> begin(Async<T> work) {
+  Completion<T> completion;
+  settle(std::move(work), completion);
+  return completion;
+}
+
 }  // namespace coffer

@@ -53,8 +53,8 @@ Async<std::expected<StepOutcome, Error>> performCleanUp(StepRun& run) {
     }
   }
   const auto directory = context.places.task(run.task.id);
-  note(removeFrom(directory, "image"));
-  note(removeFrom(directory, "output.image"));
+  for (const char* file : {"image", "image.new", "output.image", "output.image.new"})
+    note(removeFrom(directory, file));
   const auto prefix = "coffer-" + std::to_string(run.task.id) + "-";
   for (const auto& name : namesBelow(context.places.inputs(), prefix))
     note(removeInput(context.places, name));

@@ -136,7 +136,7 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
     co_await session.close();
     co_return std::unexpected(error);
   };
-  if (auto opened = co_await session.open(); !opened) co_return co_await fail(opened.error());
+  if (auto opened = session.open(); !opened) co_return co_await fail(opened.error());
 
   model::GateEnded fact;
   fact.step = run.step.name;
@@ -144,7 +144,16 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
   fact.green = true;
   std::string log;
   std::string feedback;
-  bool first = true;
+  // The checkout is made once, before the first command begins; a command that began stands on it already.
+  if (!commands.empty()) {
+    auto record = context.store->runs().byUnit(commands.front().unit);
+    if (!record) co_return co_await fail(record.error());
+    auto serving = begin(session.serve());
+    std::expected<void, Error> prepared;
+    if (!*record) prepared = co_await checkoutCandidate(run, session, *identity);
+    if (auto served = co_await serving; prepared && !served) prepared = served;
+    if (!prepared) co_return co_await fail(prepared.error());
+  }
   for (const auto& command : commands) {
     auto record = context.store->runs().byUnit(command.unit);
     if (!record) co_return co_await fail(record.error());
@@ -156,11 +165,6 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
       end.code = (*record)->end.code;
       end.status = (*record)->end.status;
     } else {
-      // The checkout is made once, before the first command begins; a command that began stands on it already.
-      if (first && !began) {
-        if (auto prepared = co_await checkoutCandidate(run, session, *identity); !prepared)
-          co_return co_await fail(prepared.error());
-      }
       if (!began) {
         auto id = context.store->runs().begin(startOf(run, command, *uid));
         if (!id) co_return co_await fail(id.error());
@@ -184,7 +188,6 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
     }
     co_await context.systemd->remove(command.unit + ".service");
     static_cast<void>(removeInput(context.places, command.unit));
-    first = false;
     if (end.result == "interrupted") {
       co_await session.close();
       StepOutcome interrupted;

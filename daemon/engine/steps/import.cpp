@@ -1,4 +1,6 @@
 #include <cctype>
+#include <memory>
+#include <utility>
 
 #include "engine/keep.hpp"
 #include "engine/message.hpp"
@@ -11,7 +13,8 @@ namespace coffer::engine {
 namespace {
 
 // Reads the writer's clone with the writer's uid (its files are readable to nobody else) as a bare object database.
-Async<std::expected<WorkerResult, Error>> exportClone(StepRun& run, const std::string& checkout) {
+Async<std::expected<WorkerResult, Error>> exportClone(StepRun& run, const std::string& checkout,
+                                                      std::shared_ptr<Session>& held) {
   auto& context = *run.context;
   const auto letter = run.task.flow.writer;
   std::string lower(letter);
@@ -29,13 +32,12 @@ Async<std::expected<WorkerResult, Error>> exportClone(StepRun& run, const std::s
   spec.layer = "ws-" + lower;
   spec.readOnly = true;
   spec.network = false;
-  Session session(context, spec);
+  auto session = std::make_shared<Session>(context, spec);
   std::expected<WorkerResult, Error> result = std::unexpected(Error{});
-  if (auto opened = co_await session.open(); !opened) {
-    result = std::unexpected(opened.error());
+  auto identity = context.identities.announce(uid);
+  if (auto opened = session->open(); !opened || !identity) {
+    result = std::unexpected(opened ? identity.error() : opened.error());
   } else {
-    auto identity = context.identities.announce(uid);
-    if (!identity) co_return std::unexpected(identity.error());
     WorkerRun worker;
     worker.unit = run.unit("export");
     worker.slice = run.slice();
@@ -47,10 +49,13 @@ Async<std::expected<WorkerResult, Error>> exportClone(StepRun& run, const std::s
     worker.request.add("have", run.task.base);
     if (!run.task.writerCommit.empty()) worker.request.add("have", run.task.writerCommit);
     worker.readOnly = stores(run, true);
-    worker.readOnly.push_back({session.workspace(), "/in/source"});
+    worker.readOnly.push_back({session->workspace(), "/in/source"});
     result = co_await runWorker(*context.systemd, context.places, std::move(worker));
   }
-  if (auto closed = co_await session.close(); !closed && result) co_return std::unexpected(closed.error());
+  // The images stay for the gate; whoever performs the step takes them away when none follows.
+  const bool keep = result.has_value();
+  if (auto closed = co_await session->close(keep); !closed && result) result = std::unexpected(closed.error());
+  if (keep) held = std::move(session);
   co_return result;
 }
 
@@ -79,14 +84,12 @@ StepOutcome refused(const StepRun& run, const Error& error) {
   return outcome;
 }
 
-}  // namespace
-
-Async<std::expected<StepOutcome, Error>> performImport(StepRun& run) {
+Async<std::expected<StepOutcome, Error>> takeIn(StepRun& run, std::shared_ptr<Session>& held) {
   auto& context = *run.context;
   const auto& places = context.places;
   auto checkout = co_await ensureCheckout(run, run.task.base, run.task.branch);
   if (!checkout) co_return std::unexpected(checkout.error());
-  auto exported = co_await exportClone(run, *checkout);
+  auto exported = co_await exportClone(run, *checkout, held);
   if (!exported) {
     if (writersFault(exported.error())) co_return refused(run, exported.error());
     co_return std::unexpected(exported.error());
@@ -139,6 +142,18 @@ Async<std::expected<StepOutcome, Error>> performImport(StepRun& run) {
   }
   StepOutcome outcome;
   outcome.fact = std::move(fact);
+  co_return outcome;
+}
+
+}  // namespace
+
+Async<std::expected<StepOutcome, Error>> performImport(StepRun& run) {
+  std::shared_ptr<Session> held;
+  auto outcome = co_await takeIn(run, held);
+  if (outcome)
+    outcome->session = std::move(held);
+  else if (held)
+    co_await held->close();
   co_return outcome;
 }
 

@@ -15,13 +15,13 @@ Async<std::expected<StepOutcome, Error>> performLand(StepRun& run) {
   Records pack;
   pack.add("base", run.task.base);
   pack.add("candidate", run.step.candidate);
-  auto packed = co_await runOwnWorker(run, "pack", "coffer-repository", "pack", std::move(pack), stores(run, true));
-  if (!packed) co_return std::unexpected(packed.error());
-  if (auto shown = showFiles(packed->output, {"pack", "idx"}); !shown) co_return std::unexpected(shown.error());
-
+  auto packing = begin(runOwnWorker(run, "pack", "coffer-repository", "pack", std::move(pack), stores(run, true)));
   const auto source = "t" + std::to_string(run.task.id) + "-land";
   auto directory =
       co_await openAsOwner(context.event, *context.systemd, run.unit("open"), run.task.owner, run.project.directory);
+  auto packed = co_await packing;
+  if (!packed) co_return std::unexpected(packed.error());
+  if (auto shown = showFiles(packed->output, {"pack", "idx"}); !shown) co_return std::unexpected(shown.error());
   if (!directory) co_return std::unexpected(directory.error());
   if (auto attached = context.walls->attachSource(source, directory->get(), true); !attached)
     co_return std::unexpected(attached.error());

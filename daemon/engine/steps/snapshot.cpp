@@ -6,6 +6,7 @@
 #include "engine/owner_directory.hpp"
 #include "engine/session.hpp"
 #include "engine/step_run.hpp"
+#include "engine/task_images.hpp"
 #include "model/digest.hpp"
 
 namespace coffer::engine {

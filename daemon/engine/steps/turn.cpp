@@ -16,6 +16,7 @@
 #include "model/spelling.hpp"
 #include "os/beneath.hpp"
 #include "os/clock.hpp"
+#include "os/log.hpp"
 
 namespace coffer::engine {
 namespace {
@@ -207,6 +208,18 @@ sandbox::AgentSpec agentSpec(const StepRun& run, const TurnPlan& plan, const Ses
   return spec;
 }
 
+// The row of a run whose surroundings could not be made: it ended with that.
+void endUnstarted(StepRun& run, const Error& why) {
+  const auto record = run.context->store->runs().byUnit(run.step.name);
+  if (!record || !*record) return;
+  store::RunEnd end;
+  end.run = (*record)->id;
+  end.ended = os::now();
+  end.result = "not-started";
+  end.text = why.message;
+  if (auto noted = run.context->store->runs().end(end); !noted) log::warning(noted.error().message);
+}
+
 // Starts the agent, or finds the one that runs, or the record of the one that ended; nothing when PID 1 forgot it.
 Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runAgent(StepRun& run, const TurnPlan& plan,
                                                                       Session& session, bool began) {
@@ -231,10 +244,18 @@ Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runAgent(StepRun& r
     if (!outputs) co_return std::unexpected(outputs.error());
     auto description =
         std::make_shared<sandbox::Unit>(sandbox::agentUnit(agentSpec(run, plan, session, *identity, *in, *outputs)));
-    if (auto started = co_await context.systemd->startUnit(description); !started) {
+    // What it may connect to is started beside it: the listeners are there, and connections wait on them.
+    auto starting = begin(context.systemd->startUnit(description));
+    auto served = co_await session.serve();
+    auto started = co_await starting;
+    if (started && !served) started = served;
+    if (!started) {
       co_await context.systemd->remove(unit);
+      endUnstarted(run, started.error());
       co_return std::unexpected(started.error());
     }
+  } else if (state->running()) {
+    if (auto served = co_await session.serve(); !served) co_return std::unexpected(served.error());
   }
   co_return co_await context.systemd->waitForEnd(unit);
 }
@@ -426,13 +447,16 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
 
   auto held = std::make_shared<Session>(context, sessionFor(run, *plan, *checkout));
   auto& session = *held;
-  if (auto opened = co_await session.open(); !opened) {
+  if (auto opened = session.open(); !opened) {
     co_await session.close();
     co_return std::unexpected(opened.error());
   }
   const auto prepared = co_await context.systemd->state(run.step.name + ".service");
   if (!run.step.candidate.empty() && run.step.role != Role::Writer && prepared && !prepared->loaded && !began) {
-    if (auto review = co_await prepareReview(run, *plan, session); !review) {
+    auto serving = begin(session.serve());
+    auto review = co_await prepareReview(run, *plan, session);
+    if (auto served = co_await serving; review && !served) review = served;
+    if (!review) {
       co_await session.close();
       co_return std::unexpected(review.error());
     }
