@@ -28,12 +28,23 @@ std::string joined(const std::map<std::string, std::string>& values, std::string
   return model::visibleText(text);
 }
 
+/// Tokens as the provider counts them: what was cached is part of the input, what was thought part of the output.
 std::string usageText(const Dictionary& task) {
-  std::string text;
-  for (const auto& [kind, amount] : valueOf<std::map<std::string, std::uint64_t>>(task, "Usage"))
-    text += std::format("{}{} {}", text.empty() ? "" : ", ", countText(amount), model::visibleText(kind));
-  if (const auto cost = costText(valueOf<std::int64_t>(task, "CostMicro", -1)); !cost.empty() && !text.empty())
-    text += ", " + cost;
+  const auto usage = valueOf<std::map<std::string, std::uint64_t>>(task, "Usage");
+  const auto amount = [&usage](const char* kind) {
+    const auto found = usage.find(kind);
+    return found == usage.end() ? 0 : found->second;
+  };
+  const auto part = [&amount](const char* kind) {
+    return amount(kind) == 0 ? "" : std::format(" ({} {})", countText(amount(kind)), kind);
+  };
+  if (amount("requests") == 0 && amount("input") == 0 && amount("output") == 0) return {};
+  auto text = std::format("{} tokens in{}, {} out{}", countText(amount("input")), part("cached"),
+                          countText(amount("output")), part("reasoning"));
+  if (amount("requests") != 0) text += std::format(", {} requests", countText(amount("requests")));
+  if (amount("wall-us") != 0)
+    text += ", " + duration(Microseconds(static_cast<std::int64_t>(amount("wall-us")))) + " of turns";
+  if (const auto cost = costText(valueOf<std::int64_t>(task, "CostMicro", -1)); !cost.empty()) text += ", " + cost;
   return text;
 }
 

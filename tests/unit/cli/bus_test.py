@@ -188,9 +188,11 @@ def test_show_says_state_question_runs_and_refusals(world):
              "Ended": NOW + 3_000_000, "Result": "ok", "Code": 0, "Text": "", "Usage": {"input": 100, "output": 20}}]
     asking = question_task()
     asking["Refusals"] = [["writer", "tcp", "203.0.113.9", "evil.example", 443, "not in the profile", 3]]
+    asking["Usage"] = {"input": 12345, "cached": 8000, "output": 10, "reasoning": 0, "requests": 3, "wall-us": 9_300_000}
     world.serve(tasks=[asking], runs=runs)
     result = world.coffer("show", "17")
     assert result.returncode == 0
+    assert "12.3k tokens in (8.0k cached), 10 out, 3 requests, 9.3 s of turns" in result.stdout
     assert "asks you something" in result.stdout
     assert "Which<U+202E> one?" in result.stdout
     assert "writer (codex/m)" in result.stdout
