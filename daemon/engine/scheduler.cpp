@@ -9,6 +9,7 @@
 #include "engine/sweep.hpp"
 #include "os/clock.hpp"
 #include "os/event.hpp"
+#include "os/halt_point.hpp"
 #include "os/log.hpp"
 
 namespace coffer::engine {
@@ -33,6 +34,7 @@ Scheduler::Scheduler(Context& context, Settings settings, Told told)
 }
 
 void Scheduler::resume() {
+  resumed_ = true;
   const auto tasks = context_.store->tasks().live();
   if (!tasks) {
     log::error("what is open cannot be read: " + tasks.error().message);
@@ -71,6 +73,7 @@ std::expected<std::string, Error> Scheduler::submit(std::uint64_t id, const mode
 }
 
 void Scheduler::follow(const model::Task& task) {
+  if (!resumed_) return;  // resume() follows them all
   if (task.parked.until) wakeAt(task.id, task.parked.until, task.sequence);
   const auto found = performing_.find(task.id);
   if (found == performing_.end()) {
@@ -199,6 +202,7 @@ Detached Scheduler::perform(std::uint64_t id) {
       outcome = std::unexpected(project.error());
     else
       outcome = co_await performStep(run);
+    os::haltAt("done", run.step.name);
 
     const bool overtaken = performing_[id].stopping;
     std::expected<std::string, Error> taken;
@@ -208,6 +212,7 @@ Detached Scheduler::perform(std::uint64_t id) {
       log::warning("step " + run.step.name + ": " + outcome.error().message, {{names::kFieldTask, std::to_string(id)}});
       taken = submit(id, model::StepFailed{run.step.name, outcome.error()});
     }
+    os::haltAt("stored", run.step.name);
     // Images stay mounted from one step to the next only while their task holds a slot, and it holds one for what
     // follows at once unless somebody else waits for it.
     if (slotted && !waiting_.empty()) {

@@ -37,7 +37,8 @@ class Scheduler {
 
   Scheduler(Context& context, Settings settings, Told told);
 
-  /// What is open in the store goes on from where it was. Called once, when everything else is up.
+  /// What is open in the store goes on from where it was. Called once, when everything else is up; until then facts are
+  /// taken and nothing is performed.
   void resume();
 
   /// One fact of one task: decided, stored, told, and followed by its step. The answer is the decision's.
@@ -66,6 +67,7 @@ class Scheduler {
   Settings settings_;
   Told told_;
   std::map<std::uint64_t, Performing> performing_;
+  bool resumed_ = false;
   std::size_t slots_;
   std::deque<Completion<Done>> waiting_;
 };

@@ -15,6 +15,8 @@
 #   big-output            more output than any limit; error-429, error-401, error-529, error-context: ends like a refused request
 #   eat-memory, fork      more memory, more tasks than any limit
 #   dial, resolve         tries to reach an address, a name
+#   run-NAME              the writer runs /usr/local/lib/cofferdam-tests/NAME TURN before it works; what that prints is committed
+#   after-NAME            the same after its commit; what that prints goes to standard output
 #   big-plan              a plan over 256 KiB; link-plan, fifo-plan: one that is not a regular file
 set -u
 [ "${1-}" = --version ] && { echo "instant 1"; exit 0; }
@@ -66,6 +68,11 @@ break_build() {
 mend_build() {
   rm -f "$src/BROKEN"
   for file in "$src"/*.c; do [ -e "$file" ] && sed -i '/^#error broken on purpose$/d' "$file"; done
+}
+own_programs() { # PREFIX; what they print goes to descriptor 4
+  for word in $words; do
+    case $word in "$1"*) "/usr/local/lib/cofferdam-tests/${word#"$1"}" "$turn" >&4 || fail 0 "${word#"$1"} failed" ;; esac
+  done
 }
 commit() {
   git -C "$src" add -A && git -C "$src" commit -q -m "$1" || fail 0 "git could not commit"
@@ -120,6 +127,8 @@ writer)
   has nothing && finish "I did nothing"
   [ "$turn" = write ] && has nothing-once && finish "I did nothing yet"
   [ "$turn" = self-review ] && finish "I read my work"
+  own_programs run- 4>>"$src/told.txt"
+  [ -s "$src/told.txt" ] || rm -f "$src/told.txt"
   echo "turn $turn in round $round" >>"$src/instant.txt"
   has uncommitted && finish "I forgot to commit"
   if has fail-build-always; then
@@ -134,6 +143,7 @@ writer)
   printf -- '- [x] `instant.txt` has a line for each turn\n' >"$out/criteria.md"
   printf 'instant.txt: seen missing, then seen\n' >"$out/red.md"
   commit "Note the turn $turn of round $round"
+  own_programs after- 4>&1
   finish "committed"
   ;;
 reviewer)

@@ -110,10 +110,10 @@ class Task:
             assert not parked, f"parked: {parked}, {self.Waiting}, {self.Problem}"
             assert state not in ("failed", "cancelled", "done"), f"it is {state}: {self.Problem}"
 
-    def text(self, what):
+    def text(self, what, **options):
         bytes_, offset, digest = "", 0, ""
         while True:
-            piece, following, digest = self.person.call(self.path, "Task", "ReadText", "(stua{sv})", (what, offset, 65536, {}))
+            piece, following, digest = self.person.call(self.path, "Task", "ReadText", "(stua{sv})", (what, offset, 65536, variants(options)))
             bytes_ += piece
             if following == 0 or following == offset:
                 return bytes_, digest

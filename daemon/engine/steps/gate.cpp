@@ -10,6 +10,7 @@
 #include "model/limits.hpp"
 #include "os/beneath.hpp"
 #include "os/clock.hpp"
+#include "os/halt_point.hpp"
 
 namespace coffer::engine {
 namespace {
@@ -58,6 +59,19 @@ store::RunStart startOf(const StepRun& run, const GateCommand& command, std::uin
   return start;
 }
 
+// The end of a command; with the last one, in the same transaction, what was refused in all of them, so that neither
+// counts again when the step is done again.
+std::expected<void, Error> recordEnd(StepRun& run, const Session& session, const store::RunEnd& end, bool last) {
+  auto& store = *run.context->store;
+  auto transaction = store.transaction();
+  auto counted = store.runs().end(end);
+  if (!counted) return std::unexpected(counted.error());
+  if (*counted && last)
+    for (const auto& refusal : session.refusals("gate"))
+      if (auto added = store.refusals().add(run.task.id, refusal); !added) return added;
+  return transaction.finish();
+}
+
 Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runCommand(StepRun& run, Session& session,
                                                                         const GateCommand& command,
                                                                         const sandbox::Identity& identity, bool began) {
@@ -92,6 +106,7 @@ Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runCommand(StepRun&
     spec.namespacePath = session.namespacePath();
     spec.workspace = session.workspace();
     spec.home = session.directory("home-" + run.step.name);
+    os::haltAt("start", command.unit);
     auto unit = std::make_shared<sandbox::Unit>(sandbox::agentUnit(spec));
     if (auto started = co_await context.systemd->startUnit(unit); !started) {
       co_await context.systemd->remove(name);
@@ -172,6 +187,7 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
       }
       auto ran = co_await runCommand(run, session, command, *identity, began);
       if (!ran) co_return co_await fail(ran.error());
+      os::haltAt("end", command.unit);
       if (*ran)
         end = **ran;
       else
@@ -184,7 +200,9 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
       ended.status = end.status;
       ended.invocation = end.invocation;
       ended.text = command.text;
-      if (auto noted = context.store->runs().end(ended); !noted) co_return std::unexpected(noted.error());
+      const bool last = !end.success() || command.unit == commands.back().unit;
+      if (auto noted = recordEnd(run, session, ended, last); !noted) co_return std::unexpected(noted.error());
+      os::haltAt("recorded", command.unit);
     }
     co_await context.systemd->remove(command.unit + ".service");
     static_cast<void>(removeInput(context.places, command.unit));
@@ -213,9 +231,6 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
                indented(tail(session.outputFile(command.unit, "out"), limits::kFeedbackLogBytes));
     break;
   }
-  for (const auto& refusal : session.refusals("gate"))
-    if (auto added = context.store->refusals().add(run.task.id, refusal); !added)
-      co_return co_await fail(added.error());
 
   if (auto made = makePath(context.places.logs(run.task.id)); !made) co_return co_await fail(made.error());
   if (auto logs = os::openDirectory(context.places.logs(run.task.id)))

@@ -16,6 +16,7 @@
 #include "model/spelling.hpp"
 #include "os/beneath.hpp"
 #include "os/clock.hpp"
+#include "os/halt_point.hpp"
 #include "os/log.hpp"
 
 namespace coffer::engine {
@@ -242,6 +243,7 @@ Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runAgent(StepRun& r
     if (!in) co_return std::unexpected(in.error());
     auto outputs = session.outputs(run.step.name);
     if (!outputs) co_return std::unexpected(outputs.error());
+    os::haltAt("start", run.step.name);
     auto description =
         std::make_shared<sandbox::Unit>(sandbox::agentUnit(agentSpec(run, plan, session, *identity, *in, *outputs)));
     // What it may connect to is started beside it: the listeners are there, and connections wait on them.
@@ -506,6 +508,7 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
       co_await session.close();
       co_return std::unexpected(ran.error());
     }
+    os::haltAt("end", run.step.name);
     known = ran->has_value();
     if (known) end = **ran;
     if (!known) end.result = "interrupted";
@@ -553,6 +556,7 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   if (!ended) {
     if (auto noted = recordEnd(run, session, runId, end, fact.usage, fact.words); !noted)
       co_return std::unexpected(noted.error());
+    os::haltAt("recorded", run.step.name);
   }
   co_await context.systemd->remove(run.step.name + ".service");
   outcome.session = std::move(held);
