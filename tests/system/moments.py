@@ -40,12 +40,16 @@ def until_halted(cofferd):
     until(halted)
 
 
-def end_and_start(cofferd, how):
-    """`systemctl stop` or `kill -9`, then `systemctl start`."""
+def end(cofferd, how):
+    """`systemctl stop` or `kill -9`."""
     if how == "stop":
         cofferd.stop()
     else:
         cofferd.kill()
+
+
+def start(cofferd):
+    """`systemctl start`, as often as a test wants."""
     run("systemctl", "reset-failed", cofferd.unit, check=False)
     cofferd.start()
 

@@ -213,9 +213,9 @@ def run_attacked(it, facts, carol, bob, bus, providers, directory):
     it.unicast = []
     bob.connection.add_filter(lambda _bus, message, incoming: (it.unicast.append(message.print_(0)) if incoming else None, message)[1])
     bob.manager("Subscribe", "(a{sv})", ({},))
-    agents = {role: "instant-keyed@key-0" for role in ("planner", "writer", "reviewer")}
+    agents = {role: "instant-keyed/none@key-0" for role in ("planner", "writer", "reviewer")}
     project = carol.add_project(repository, build=["make"], test=[f"LD_PRELOAD={PROGRAMS}/preload.so {PROBE}"], agents=agents)
-    other = carol.create_task(project, "run-hold, and a note", agents={"writer": "instant-keyed@key-1"})
+    other = carol.create_task(project, "run-hold, and a note", agents={"writer": "instant-keyed/none@key-1"})
     task = it.task = carol.create_task(
         project, f"Do run-hold run-keys run-objects run-probe run-tree after-plant {it.secret} LD_PRELOAD={PROGRAMS}/preload.so")
     it.bob = []
@@ -280,7 +280,7 @@ def test_no_probe_works_in_a_sandbox(attacked, where):
     assert set(inside["forbidden"]) == set(attacked.outside["forbidden"])
     assert inside["own"] == {"model_endpoint": "ok", "resolver": "ok"}
     assert inside["interfaces"] == [[1, "lo"]]
-    assert len(inside["processes"]) < 12 < len(attacked.outside["processes"])
+    assert len(inside["processes"]) < 10 < len(attacked.outside["processes"])
 
 
 # --- (4) keys
@@ -302,7 +302,7 @@ def test_an_agent_finds_no_key_and_no_process_but_its_own(attacked):
     for key in attacked.keys:
         assert key not in text and key not in attacked.transcripts and key not in attacked.diff
     assert not [path for path in found if path.startswith("/run/credentials")]
-    assert set(found["signalled"]) <= set(found["own"])
+    assert set(found["signalled"]) <= {1, *found["own"]}, "its own, and the first of its namespace, which no signal of its own reaches"
 
 
 # --- (5) stores
@@ -310,6 +310,7 @@ def test_an_agent_finds_no_key_and_no_process_but_its_own(attacked):
 def test_no_object_of_another_task_is_in_reach_of_a_writer(attacked):
     seen = told(attacked.told, "OBJECTS")
     assert "by id" in seen["found"]["base"] and "in the list of all objects" in seen["found"]["base"], "what is there is found"
+    assert any(where.endswith(".idx") for where in seen["found"]["base"])
     assert seen["found"]["candidate"] == []
     assert set(seen["stores"]) >= {"/store/base/objects", "/store/task/objects"}
     for lent in seen["alternates"].values():
@@ -404,7 +405,7 @@ def stored_objects():
     ids = set()
     for index in Path("/var/lib/cofferdam").rglob("*.idx"):
         with open(index, "rb") as file:
-            shown = subprocess.run(["git", "show-index"], stdin=file, capture_output=True, text=True, check=True).stdout
+            shown = subprocess.run(["git", "show-index", "--object-format=sha1"], stdin=file, capture_output=True, text=True, check=True).stdout
         ids |= {line.split()[1] for line in shown.splitlines()}
     return ids | {path.parent.name + path.name for path in Path("/var/lib/cofferdam").rglob("objects/[0-9a-f][0-9a-f]/*")}
 
@@ -430,13 +431,13 @@ def test_a_directory_swapped_for_a_link_shows_nothing_of_the_other_user(cofferd,
     carol = Person("carol")
     added, refused = [], []
     try:
-        for _ in range(16):
+        while (len(added) < 4 or len(refused) < 4) and len(added) + len(refused) < 30:
             try:
-                added.append(carol.add_project(mine, agents={"writer": "instant", "planner": "instant", "reviewer": "instant"}))
+                added.append(carol.add_project(mine, test=["true"], agents={"writer": "instant", "planner": "instant", "reviewer": "instant"}))
             except CallError as error:
                 refused.append(error.name)
         assert added and refused, "the race was run both ways"
-        tasks = [carol.create_task(added[0], "Say more") for _ in range(8)]
+        tasks = [carol.create_task(added[0], "Say more") for _ in range(6)]
         states = [task.until("plan-ready", "parked") for task in tasks]
         assert "plan-ready" in states
         turns = int(swapping.communicate(input="", timeout=20)[0])
