@@ -46,7 +46,6 @@ Async<Done> sweep(Context& context) {
   }
   // Of a task that waits nothing stands either.
   std::set<std::uint64_t> open;
-  // Between steps nothing of a task stands: what does was left by one whose fact was stored just before the end.
   for (const auto& task : *live)
     if (task.step) open.insert(task.id);
   const auto over = [&open](std::string_view name) {
