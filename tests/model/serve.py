@@ -433,7 +433,12 @@ class Server(ThreadingHTTPServer):
         super().finish_request(request, client_address)
 
     def handle_error(self, request, client_address):
-        self.note(broken=repr(sys.exc_info()[1]))
+        error = sys.exc_info()[1]
+        # Who has all of the answer may leave as rudely as it likes.
+        if isinstance(error, (BrokenPipeError, ConnectionResetError)):
+            self.note(gone=True)
+        else:
+            self.note(broken=repr(error))
 
     def note(self, **what):
         with self.lock:
