@@ -8,9 +8,6 @@
 #include <poll.h>
 #include <sdbus-c++/IConnection.h>
 #include <systemd/sd-bus.h>
-#include <systemd/sd-id128.h>
-
-#include "dbus/names.hpp"
 
 namespace coffer::cli {
 
@@ -54,13 +51,6 @@ bool Connection::process(std::chrono::milliseconds patience) {
   while (bus_->processPendingEvent()) {
   }
   return true;
-}
-
-Dictionary changeOptions() {
-  sd_id128_t id{};
-  if (sd_id128_randomize(&id) < 0) return {};
-  std::array<char, SD_ID128_STRING_MAX> text{};
-  return {{std::string(names::kRequestId), sdbus::Variant(std::string(sd_id128_to_string(id, text.data())))}};
 }
 
 }  // namespace coffer::cli

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "change_options.hpp"
 #include "clients.hpp"
 #include "dictionary.hpp"
 #include "failure.hpp"
@@ -42,8 +43,5 @@ class Connection {
   std::unique_ptr<sdbus::IConnection> bus_;
   ManagerClient manager_;
 };
-
-/// Options of a call that changes something: with an id of its own, so that it can be repeated after a lost answer.
-Dictionary changeOptions();
 
 }  // namespace coffer::cli

@@ -58,6 +58,8 @@ std::unique_ptr<CLI::App> commandLine(Invocation& invocation) {
   addAgentList(agent, invocation);
   addAgentTest(agent, invocation);
 
+  addNotify(*app, invocation);
+
   invocation.run = overview;
   return app;
 }

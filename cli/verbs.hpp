@@ -32,6 +32,8 @@ void addProviderRemove(CLI::App& parent, Invocation& invocation);
 void addAgentList(CLI::App& parent, Invocation& invocation);
 void addAgentTest(CLI::App& parent, Invocation& invocation);
 
+void addNotify(CLI::App& parent, Invocation& invocation);
+
 /// `coffer` alone.
 Outcome overview(Session& session);
 

@@ -2,7 +2,8 @@
 # The instant agent: plays every role in a few milliseconds, without a model. Installed as /opt/agents/bin/cofferdam-instant.
 #
 # Words in the person's request switch it. The planner hands them on in the plan's line `Words:`.
-#   ask, ask-write        the planner, the writer asks a question in its first turn
+#   ask, ask-write        the planner, the writer asks a question in its first turn; ask-rude: the planner, with markup and
+#                         with characters that act, turn and hide
 #   bad-plan, bad-review  the first draft, the first review cannot be used; the repair can
 #   fail-build            the writer's first commits hold a file BROKEN and break the first C file of the top folder; the first
 #                         fix mends both. fail-build-always: they stay broken
@@ -93,6 +94,9 @@ case $role in
 planner)
   slow hang-plan
   if [ "$turn" = plan ] && has ask; then question "Which of the two?"; fi
+  if [ "$turn" = plan ] && has ask-rude; then
+    question "$(printf 'So rude: <b>bold</b> &amp; <a href="http://example.org/">link</a>\nesc \033[31mred\033[0m bell \007 turn \342\200\256drawkcab hide \342\200\213.')"
+  fi
   if [ "$turn" = plan ] && has bad-plan; then printf 'no header\nWords: %s\n' "$words" >"$out/plan.md"; finish "a bad plan"; fi
   has big-plan && { head -c 300000 /dev/zero | tr '\0' 'p' >"$out/plan.md"; finish "a big plan"; }
   has link-plan && { ln -s /etc/passwd "$out/plan.md"; finish "a link"; }

@@ -51,6 +51,12 @@ class Person:
             raise CallError(error) from None
         return answer.unpack()
 
+    def call_bus(self, method, signature="()", values=()):
+        """A call of the bus itself."""
+        bus = "org.freedesktop.DBus"
+        return self.connection.call_sync(bus, "/org/freedesktop/DBus", bus, method, GLib.Variant(signature, values), None,
+                                         Gio.DBusCallFlags.NONE, 10000, None).unpack()[0]
+
     def manager(self, method, signature="()", values=(), timeout=60):
         return self.call(ROOT, "Manager", method, signature, values, timeout)
 
