@@ -19,7 +19,7 @@ constexpr auto kServer = "org.freedesktop.Notifications";
 
 /// systemctl of the user's own manager; what it has to say goes to standard error.
 std::vector<std::string> systemctl(std::initializer_list<std::string> words) {
-  std::vector<std::string> command = {"systemctl", "--user", "--quiet"};
+  std::vector<std::string> command = {"systemctl", "--user"};
   command.insert(command.end(), words);
   return command;
 }
@@ -46,7 +46,7 @@ std::string serverNow() {
 
 Outcome on(Session& session) {
   if (auto wrong = elsewhere(session)) return std::unexpected(std::move(*wrong));
-  if (runInteractive(systemctl({"enable", "--now", kUnit})) != 0)
+  if (runInteractive(systemctl({"enable", "--quiet", kUnit})) != 0 || runInteractive(systemctl({"start", kUnit})) != 0)
     return failure(ExitCode::Failed, "Notifications could not be switched on for this user's session.",
                    std::format("systemctl --user status {}", kUnit));
   session.note("Notifications are on, now and whenever you log in to a desktop.\nnext: coffer notify status\n");
@@ -55,7 +55,7 @@ Outcome on(Session& session) {
 
 Outcome off(Session& session) {
   if (auto wrong = elsewhere(session)) return std::unexpected(std::move(*wrong));
-  if (runInteractive(systemctl({"disable", "--now", kUnit})) != 0)
+  if (runInteractive(systemctl({"disable", "--quiet", "--now", kUnit})) != 0)
     return failure(ExitCode::Failed, "Notifications could not be switched off for this user's session.",
                    std::format("systemctl --user status {}", kUnit));
   session.note("Notifications are off.\n");

@@ -87,16 +87,18 @@ class Watch:
         self.rest = b""
         self.process = subprocess.Popen(desktop.command(
             "busctl", "--user", "--json=short", "--match=interface='org.freedesktop.Notifications'", "--match=type='method_return'",
-            "--match=type='error'", "monitor"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
-        assert select.select([self.process.stderr], [], [], WAIT_SECONDS)[0]
-        said = self.process.stderr.readline()
-        assert b"Monitoring" in said, said
+            "--match=type='error'", "monitor"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        # It does not say when it listens; it does when it hears what we say.
+        for _ in range(WAIT_SECONDS):
+            desktop.run("busctl", "--user", "emit", "/", "org.freedesktop.Notifications", "WatchBegins")
+            if select.select([self.process.stdout], [], [], 1)[0]:
+                break
+        self.until(lambda m: m.get("member") == "WatchBegins")
 
     def close(self):
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
-        self.process.stderr.close()
 
     def until(self, what, seconds=WAIT_SECONDS, after=0):
         """The first message from number `after` on for which `what` is true; it is asked once for each message."""
