@@ -7,8 +7,8 @@
 
 #include "cli/format.hpp"
 #include "cli/task_view.hpp"
-#include "notify/limits.hpp"
 #include "model/visible_text.hpp"
+#include "notify/limits.hpp"
 
 namespace coffer::notify {
 

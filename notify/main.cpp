@@ -7,6 +7,7 @@
 #include <string>
 
 #include <sdbus-c++/sdbus-c++.h>
+#include <sys/signalfd.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
@@ -36,6 +37,14 @@ std::unique_ptr<sdbus::IConnection> opened(sd_event* loop, int (*open)(sd_bus**,
   return connection;
 }
 
+int onEnd(sd_event_source* source, const signalfd_siginfo*, void* data) {
+  sd_notify(0, "STOPPING=1");
+  // What stays on the screen without us would have buttons that do nothing. The connection sends it before it closes,
+  // which it does when the loop ends.
+  static_cast<Notifier*>(data)->clear();
+  return sd_event_exit(sd_event_source_get_event(source), 0);
+}
+
 int run() {
   sd_event* made = nullptr;
   if (sd_event_default(&made) < 0) return EXIT_FAILURE;
@@ -44,13 +53,9 @@ int run() {
   const auto session = opened(loop.get(), sd_bus_open_user_with_description, "session bus");
   Notifier notifier(loop.get(), *system, *session);
   for (const int number : {SIGTERM, SIGINT})
-    sd_event_add_signal(loop.get(), nullptr, number | SD_EVENT_SIGNAL_PROCMASK, nullptr, nullptr);
+    sd_event_add_signal(loop.get(), nullptr, number | SD_EVENT_SIGNAL_PROCMASK, onEnd, &notifier);
   sd_notify(0, "READY=1");
-  const int ended = sd_event_loop(loop.get());
-  sd_notify(0, "STOPPING=1");
-  // What stays on the screen without us would have buttons that do nothing. The connection sends this as it closes.
-  notifier.clear();
-  return ended;
+  return sd_event_loop(loop.get());
 }
 
 }  // namespace

@@ -154,8 +154,7 @@ def test_a_daemon_that_starts_again_is_listened_to_again(desktop, watch, notific
         cofferd.start()
     task.accept_plan()
     watch.closing(plan)
-    watch.notify(summary(task, "work to review"), seconds=120)
-    assert len([text for text in watch.notifies() if text == plan.summary]) == 1, "what is shown is not shown again"
+    assert watch.notifies() == [plan.summary], "what is shown is not shown again"
 
 
 def test_a_daemon_that_is_not_there_is_waited_for(desktop, watch, carol, cofferd):
@@ -215,6 +214,14 @@ def test_without_a_terminal_show_says_what_to_type(desktop, watch, notifications
     desktop.run("dunstctl", "action")
     again = watch.notify(summary(task, "plan to read"), after=mark)
     assert again.body == f"Say more\nThere is no terminal to open. Type: coffer show {task.id}"
+
+
+def test_what_is_shown_goes_with_the_notifier(desktop, watch, notifications, carol):
+    task = carol.new("Say more")
+    plan = watch.notify(summary(task, "plan to read"), seconds=90)
+    desktop.run("coffer", "notify", "off")
+    watch.closing(plan)
+    assert desktop.show(UNIT, "Result") == "success"
 
 
 def test_nobody_else_tells_it_anything(desktop, watch, notifications, carol):
