@@ -50,6 +50,7 @@ std::string RunView::outcome() const {
   if (result == "signal" || result == "core-dump") return std::format("killed by signal {}", code);
   if (result == "oom-kill") return "out of memory";
   if (result == "timeout") return "took too long";
+  if (result == "not-started") return "could not be started";
   return result;
 }
 

@@ -19,7 +19,6 @@ from table import Table
 # A person reads a plan before accepting it; the quickest does it in this many seconds.
 READING_SECONDS = 2
 MANY_FILES = 100_000
-MEBIBYTE = 1 << 20
 
 
 def pid_of(unit):
@@ -65,8 +64,8 @@ def weigh(table, when):
         table.add(f"memory: {unit}, {when}, its own", [private], "MiB")
 
 
-def accept_to_writer(work, task):
-    """ms from before AcceptPlan was called to the writer's first instruction."""
+def read_and_accept(work, task):
+    """Accepts the plan as a person does who reads it; the time just before the call."""
     time.sleep(READING_SECONDS)
     digest = task.text("plan")[1]
     before = time.time()
@@ -96,7 +95,7 @@ def flow(table, tasks):
         task.until("plan-ready")
         planner.append(work.clock(task, Role="planner")[0] - before)
         planned = time.time() - before
-        accepted = accept_to_writer(work, task)
+        accepted = read_and_accept(work, task)
         task.until("ready")
         done = time.time()
         digest = task.text("diff")[1]
@@ -125,7 +124,7 @@ def compare(table, ours, times):
     work = Work("bench-compare")
     task = work.task("hang")
     task.until("plan-ready")
-    accept_to_writer(work, task)
+    read_and_accept(work, task)
     unit = None
     end = time.monotonic() + 60
     while unit is None and time.monotonic() < end:
@@ -152,7 +151,8 @@ def many_files(table, tasks):
     work = Work("bench-many", fill)
     table.add(f"project of {MANY_FILES} files added", [work.adding], "s")
     clones = starts.clone_local(work.repository, 3)
-    clone = statistics.median(clones)
+    # The quickest counts: later ones wait for the disk to take what the earlier wrote.
+    clone = min(clones)
     table.add(f"git clone --local of {MANY_FILES} files", clones, "s")
     planner, writer = [], []
     for _ in range(tasks + 1):
@@ -160,7 +160,7 @@ def many_files(table, tasks):
         task = work.task()
         task.until("plan-ready")
         planner.append(work.clock(task, Role="planner")[0] - before)
-        accepted = accept_to_writer(work, task)
+        accepted = read_and_accept(work, task)
         task.until("ready", seconds=300)
         writer.append(work.clock(task, Role="writer")[0] - accepted)
         task.cancel()
@@ -169,7 +169,8 @@ def many_files(table, tasks):
     planner, writer = planner[1:], writer[1:]
     table.add("its planner's first instruction, from being asked", planner, "s", ratio=statistics.median(planner) / clone)
     # From the decision to the first instruction: the workspace, and everything else around the writer.
-    table.add("its writer's workspace and start", writer, "s", target=round(0.05 * clone, 4), ratio=statistics.median(writer) / clone)
+    table.add("its writer's first instruction, from being accepted", writer, "s", target=round(0.05 * clone, 4),
+              ratio=statistics.median(writer) / clone)
 
 
 def main():
@@ -203,6 +204,7 @@ def main():
     part("many", lambda: many_files(table, min(given.tasks, 3)))
     weigh(table, "after tasks")
     table.show()
+    print(f"load {Path('/proc/loadavg').read_text().split()[0]} at the end; ratio is ours to the other's, or to the quickest clone")
     sys.exit(1 if table.missing else 0)
 
 

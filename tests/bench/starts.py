@@ -14,6 +14,10 @@ OMITTED = ("ExecStart", "Description", "RemainAfterExit", "Type", "Slice", "LogE
            "StandardInput", "RuntimeMaxSec", "RuntimeMaxUSec")
 
 
+# systemd writes these by one name and takes their words by another.
+RENAMED = {"PrivateTmp": "PrivateTmpEx", "PrivateUsers": "PrivateUsersEx", "ProtectControlGroups": "ProtectControlGroupsEx"}
+
+
 class Refused(Exception):
     pass
 
@@ -39,7 +43,7 @@ def properties_of(unit):
         for line in file.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
             key, equals, value = line.partition("=")
             if equals and not line.startswith(("#", "[")) and key not in OMITTED and value:
-                found.append((key, value))
+                found.append((RENAMED.get(key, key), value))
     return found
 
 
