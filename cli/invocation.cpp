@@ -59,6 +59,7 @@ std::unique_ptr<CLI::App> commandLine(Invocation& invocation) {
   addAgentTest(agent, invocation);
 
   addNotify(*app, invocation);
+  addComplete(*app, invocation);
 
   invocation.run = overview;
   return app;

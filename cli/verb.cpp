@@ -51,6 +51,11 @@ Verb& Verb::excludes(const std::string& other) {
   return *this;
 }
 
+Verb& Verb::hidden() {
+  app_->group("");
+  return *this;
+}
+
 void Verb::runs(std::function<Outcome(Session&)> run) {
   app_->callback([invocation = invocation_, run = std::move(run)] { invocation->run = run; });
 }

@@ -40,6 +40,9 @@ class Verb {
   /// Not together with an option that was added before.
   Verb& excludes(const std::string& other);
 
+  /// Not named in any help.
+  Verb& hidden();
+
   /// What parsing this verb leads to.
   void runs(std::function<Outcome(Session&)> run);
 

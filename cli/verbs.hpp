@@ -33,6 +33,7 @@ void addAgentList(CLI::App& parent, Invocation& invocation);
 void addAgentTest(CLI::App& parent, Invocation& invocation);
 
 void addNotify(CLI::App& parent, Invocation& invocation);
+void addComplete(CLI::App& parent, Invocation& invocation);
 
 /// `coffer` alone.
 Outcome overview(Session& session);
