@@ -231,7 +231,7 @@ def run_attacked(it, facts, carol, bob, bus, providers, directory):
     gateways = it.gateways = [{"unit": f"coffer-{each.id}-0-writer-1-gateway.service"} for each in (task, other)]
     for gateway in gateways:
         agent = gateway["unit"].replace("-gateway", "")
-        bus.until(lambda: active(agent), seconds=60, sender="org.freedesktop.systemd1")
+        bus.until(lambda: active(agent) and active(gateway["unit"]), seconds=60, sender="org.freedesktop.systemd1")
         gateway["pid"] = main_pid(gateway["unit"])
         gateway["uid"] = uid_of(gateway["pid"])
     it.own_key = key_probes(gateways[0]["uid"], gateways[0])
