@@ -76,13 +76,15 @@ std::expected<std::string, Failure> ask(const Session& session, TaskClient& task
   return text.digest;
 }
 
-/// Waits until accepted work has landed, or says why it did not.
+/// Waits until accepted work has landed, or says why it did not. Work whose branch had moved is verified on the way and
+/// comes back to be accepted as it is then.
 Outcome awaitLanding(Session& session, TaskClient& task, const std::string& commit) {
   Dictionary properties = task.properties();
   {
     const auto progress = session.progress("Landing " + shortCommit(commit));
     while (TaskView(properties).parked.empty() &&
-           (textOf(properties, "State") == "landing" || textOf(properties, "State") == "ready") &&
+           (textOf(properties, "State") == "landing" || textOf(properties, "State") == "ready" ||
+            textOf(properties, "State") == "verifying") &&
            !TaskView(properties).allows("accept-work")) {
       task.wait(numberOf(properties, "Sequence"), static_cast<std::uint64_t>(kWait.count()));
       properties = task.properties();

@@ -46,4 +46,25 @@ std::string commitMessage(const model::Task& task, std::string_view subjects) {
   return message;
 }
 
+std::string shortBranch(std::string_view branch) {
+  constexpr std::string_view kPrefix = "refs/heads/";
+  if (branch.starts_with(kPrefix)) branch.remove_prefix(kPrefix.size());
+  return std::string(branch);
+}
+
+std::string conflictWords(const model::Task& task, const std::string& tip, std::string_view words) {
+  const auto branch = shortBranch(task.branch);
+  return "The work cannot be put on " + branch + ", which is at " + tip.substr(0, 12) +
+         " by now; nothing was changed. Reply and the writer merges it; or accept with --branch NAME and merge it "
+         "yourself. " +
+         std::string(words);
+}
+
+std::string conflictFeedback(const model::Task& task, const std::string& tip, std::string_view words) {
+  return "The branch " + shortBranch(task.branch) + " has moved to " + tip +
+         " since your work began, and your work does not go on top of that. " + std::string(words) +
+         "\n\nThat commit is among the objects of /src. Run `git merge " + tip +
+         "` there, resolve each conflict so that both sides keep what they are for, and commit.\n";
+}
+
 }  // namespace coffer::engine

@@ -21,4 +21,8 @@ struct Snapshot {
 /// already costs a look.
 Async<std::expected<Snapshot, Error>> takeSnapshot(StepRun& run);
 
+/// The first half of that: a commit of the owner's repository, HEAD's or that of a branch (full name), in the project's
+/// store. NoCommit when there is none of that name.
+Async<std::expected<Snapshot, Error>> takeCommit(StepRun& run, std::string ref);
+
 }  // namespace coffer::engine

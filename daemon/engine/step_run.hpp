@@ -66,6 +66,9 @@ Async<std::expected<WorkerResult, Error>> runOwnWorker(StepRun& run, std::string
                                                        std::vector<sandbox::Bind> writable = {},
                                                        std::vector<InputFile> files = {});
 
+/// Whose commit a candidate is, and of when, for the worker that makes it.
+void addAuthor(Records& request, const StepRun& run);
+
 /// What a task's sandboxes may use in all: as configured, half of the machine's memory where nothing is.
 sandbox::SliceLimits boxLimits(const agents::Configuration& configuration);
 
@@ -87,6 +90,9 @@ Async<std::expected<StepOutcome, Error>> performImport(StepRun& run);
 Async<std::expected<StepOutcome, Error>> performGate(StepRun& run);
 Async<std::expected<StepOutcome, Error>> performDiff(StepRun& run);
 Async<std::expected<StepOutcome, Error>> performLand(StepRun& run);
+/// What a landing comes to that found the branch elsewhere: the work as a new candidate on top of what is there now, or
+/// the paths that conflict with it.
+Async<std::expected<StepOutcome, Error>> moveCandidate(StepRun& run);
 Async<std::expected<StepOutcome, Error>> performCleanUp(StepRun& run);
 
 }  // namespace coffer::engine

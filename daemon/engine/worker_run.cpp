@@ -78,6 +78,7 @@ Async<std::expected<WorkerResult, Error>> runWorker(sandbox::Systemd& systemd, P
   spec.out = *out;
   spec.readOnly = run.readOnly;
   spec.writable = run.writable;
+  spec.locked = run.locked;
   auto unit = std::make_shared<sandbox::Unit>(run.asOwner ? sandbox::ownerUnit(spec) : sandbox::workerUnit(spec));
 
   std::expected<WorkerResult, Error> result = std::unexpected(Error{});

@@ -48,6 +48,10 @@ void dropStep(Task& task) {
   closeStep(task);
 }
 
+void knowBase(Task& task, const std::string& commit) {
+  if (!commit.empty() && (task.bases.empty() || task.bases.back() != commit)) task.bases.push_back(commit);
+}
+
 void newLap(Task& task) {
   ++task.lap;
   task.attempts.clear();
@@ -149,6 +153,9 @@ void imported(Task& task, const Event& event) {
   task.writerCommit = event.text("writer-commit");
   if (event.number("kept") != 0) return;
   task.noChangeTold = false;
+  task.moved = false;
+  task.conflict.clear();
+  task.base = event.text("base");
   task.candidate = event.text("candidate");
   task.tree = event.text("tree");
   task.changedPaths = event.number("changed");
@@ -196,6 +203,7 @@ void replied(Task& task, const Event& event) {
   task.question.clear();
   task.parked = {};
   task.round = 0;
+  task.moves = 0;
   newLap(task);
   if (event.text("to") == spell(Role::Planner)) {
     task.plan.clear();
@@ -214,8 +222,11 @@ void interrupted(Task& task, const Event&) {
 void candidateMoved(Task& task, const Event& event) {
   closeStep(task);
   task.base = event.text("base");
+  knowBase(task, task.base);
   task.candidate = event.text("candidate");
   task.tree = event.text("tree");
+  task.moved = true;
+  ++task.moves;
   task.gate = {};
   task.reviewKept = task.review.run != 0;
   task.diff.clear();
@@ -242,6 +253,7 @@ const std::unordered_map<std::string_view, Effect>& effects() {
        [](Task& task, const Event& event) {
          closeStep(task);
          task.base = event.text("base");
+         task.bases = {task.base};
          task.branch = event.text("branch");
          task.notIn = event.text("not-in");
        }},
@@ -284,10 +296,13 @@ const std::unordered_map<std::string_view, Effect>& effects() {
        [](Task& task, const Event& event) {
          task.workAccepted = event.text("digest");
          task.landBranch = event.text("branch");
+         if (event.text("by") == "person") task.moves = 0;
        }},
       {"landing-failed",
-       [](Task& task, const Event&) {
+       [](Task& task, const Event& event) {
          closeStep(task);
+         knowBase(task, event.text("base"));
+         if (const auto& feedback = event.text("feedback"); !feedback.empty()) task.conflict = feedback;
          task.state = State::Ready;
          task.workAccepted.clear();
          task.landBranch.clear();

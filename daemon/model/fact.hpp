@@ -95,8 +95,9 @@ struct TurnEnded {
 struct Imported {
   std::string step;
   std::string writerCommit;
+  std::string base;  ///< the candidate's parent: one of the task's bases
   std::string candidate;
-  std::string tree;
+  std::string tree;      ///< the candidate's
   bool nothing = false;  ///< no commit beyond the base, or the base's tree
   std::string subjects;  ///< of the writer's commits, one a line, oldest first
   std::int64_t changed = 0;
@@ -144,6 +145,8 @@ struct CandidateMoved {
 struct StepFailed {
   std::string step;
   Error error;
+  std::string base;      ///< Land: where the branch is, when the work conflicts with what is there; it is in our store
+  std::string feedback;  ///< Land: digest of what the writer is told about that
 };
 
 /// PID 1 does not know the step's run any more: it runs again.

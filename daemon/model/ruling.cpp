@@ -56,6 +56,8 @@ void Ruling::openTurn(Role role, TurnKind kind, std::map<std::string, std::strin
   if (!task_.comments.empty()) step.inputs.try_emplace("comment", task_.comments.back());
   if (role != Role::Planner) step.inputs.try_emplace("review", task_.reviewText);
   if (role == Role::Reviewer) step.inputs.try_emplace("answer", task_.answer);
+  if (role == Role::Writer) step.inputs.try_emplace("feedback", task_.conflict);
+  std::erase_if(step.inputs, [](const auto& input) { return input.second.empty(); });
   if (role == Role::Writer && !task_.gate.green) step.inputs.try_emplace("feedback", task_.gate.feedback);
   std::erase_if(step.inputs, [](const auto& input) { return input.second.empty(); });
   open(std::move(step));

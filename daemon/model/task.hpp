@@ -73,7 +73,10 @@ struct Task {
   std::uint64_t lap = 0;     ///< fix rounds and replies in the whole life
   std::map<std::string, std::uint64_t> attempts;  ///< of this lap: role word -> steps opened
 
-  std::string base;    ///< commit
+  std::string base;  ///< commit: the candidate's parent, until there is one what the task started from
+  /// Commits of the branch that are in our store, oldest first: what the writer's clone was made from, then what was
+  /// found when the branch had moved. The newest is what the next candidate is made on.
+  std::vector<std::string> bases;
   std::string branch;  ///< the one the task started from
   std::string notIn;   ///< digest of the list of paths that the snapshot does not hold, or empty
 
@@ -91,6 +94,9 @@ struct Task {
   std::string answer;         ///< digest of what the writer last said to findings or to the person, or empty
   std::uint64_t reviews = 0;  ///< reviews begun in the whole life; numbers fresh reviewers
   bool reviewKept = false;    ///< the target moved after the review: the gate runs again, the review stays
+  bool moved = false;         ///< the candidate was made anew because the branch had moved, and nothing else changed
+  std::uint64_t moves = 0;    ///< of the candidate since a person's last word
+  std::string conflict;       ///< digest: why the work could not be put on the branch, for the writer; or empty
 
   std::string diff;        ///< digest of the diff that is shown
   std::string workDigest;  ///< of what waits for or got the person's word
@@ -122,6 +128,9 @@ struct Task {
   std::uint64_t created = 0;
   std::uint64_t changed = 0;
   std::uint64_t sequence = 0;  ///< of the last event
+
+  /// The commit that the writer's clone and every workspace begin with.
+  [[nodiscard]] const std::string& start() const { return bases.empty() ? base : bases.front(); }
 
   bool operator==(const Task&) const = default;
 };

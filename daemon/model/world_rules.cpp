@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "model/limits.hpp"
 #include "model/rules.hpp"
 #include "model/ruling.hpp"
 #include "model/work_digest.hpp"
@@ -79,14 +80,15 @@ Answer onImported(const Task& task, const Imported& fact, std::uint64_t at) {
     noChange(ruling);
     return std::move(ruling).take();
   }
-  const bool same = !task.tree.empty() && fact.tree == task.tree;
+  const bool same = !task.tree.empty() && fact.tree == task.tree && fact.base == task.base;
   const bool disagrees = same && task.cause == TurnKind::FixReview && !task.answer.empty() && task.gate.green;
   if (same && task.cause != TurnKind::Reply && !disagrees) {
     noChange(ruling);
     return std::move(ruling).take();
   }
-  Payload payload{{"step", fact.step}, {"writer-commit", fact.writerCommit},   {"candidate", fact.candidate},
-                  {"tree", fact.tree}, {"subjects", shortened(fact.subjects)}, {"changed", fact.changed}};
+  Payload payload{
+      {"step", fact.step}, {"writer-commit", fact.writerCommit},   {"candidate", fact.candidate}, {"base", fact.base},
+      {"tree", fact.tree}, {"subjects", shortened(fact.subjects)}, {"changed", fact.changed}};
   if (disagrees) payload["kept"] = 1;
   ruling.tell("imported", std::move(payload));
   // Same tree and same parent keep the gate; what the writer says to the findings goes to a reviewer.
@@ -156,6 +158,13 @@ Answer onDiffReady(const Task& task, const DiffReady& fact, std::uint64_t at) {
     words = counted(task.review.blocking, "blocking finding is", "blocking findings are") + " left after " +
             counted(static_cast<std::int64_t>(task.round), "fix round", "fix rounds") + ".";
   }
+  const bool objected = !code.empty();
+  if (task.moved && !objected) {
+    code = "branch-moved";
+    words =
+        "The branch had moved, so the work was put on top of what is there now and verified again. Nobody has "
+        "accepted it as it is now: look at the diff, then accept that.";
+  }
   Task shown = task;
   shown.diff = fact.diff;
   ruling.tell("work-ready", {{"step", fact.step},
@@ -165,7 +174,7 @@ Answer onDiffReady(const Task& task, const DiffReady& fact, std::uint64_t at) {
                              {"problem.code", code},
                              {"problem.words", words}});
   // Nobody's word stands in for a person's where a reviewer still objects.
-  if (task.policy.landing != Decides::Ask && code.empty())
+  if (task.policy.landing != Decides::Ask && !objected)
     ruling.acceptWork("policy",
                       task.policy.landing == Decides::Branch ? "refs/heads/coffer/" + std::to_string(task.id) : "");
   return std::move(ruling).take();
@@ -186,6 +195,15 @@ Answer onLanded(const Task& task, const Landed& fact, std::uint64_t at) {
 Answer onCandidateMoved(const Task& task, const CandidateMoved& fact, std::uint64_t at) {
   if (auto error = notOpen(task, fact.step, StepKind::Land)) return refuse(*std::move(error));
   Ruling ruling(task, at);
+  if (task.moves >= limits::kInterruptions) {
+    const std::string words = "The branch has moved " + std::to_string(task.moves) +
+                              " times while the work was verified on top of it. Nothing was changed; accept the work "
+                              "when the branch stays still for as long as the gate takes.";
+    ruling.tell("landing-failed",
+                {{"step", fact.step}, {"code", std::string(errorName(ErrorCode::Stale))}, {"words", words}});
+    ruling.park(Parked::Blocked, "branch-moves", words);
+    return std::move(ruling).take();
+  }
   ruling.tell("candidate-moved",
               {{"step", fact.step}, {"base", fact.base}, {"candidate", fact.candidate}, {"tree", fact.tree}});
   ruling.openGate();
@@ -197,11 +215,13 @@ Answer onStepFailed(const Task& task, const StepFailed& fact, std::uint64_t at) 
   if (auto error = notOpen(task, fact.step, kind)) return refuse(*std::move(error));
   Ruling ruling(task, at);
   const std::string code(errorName(fact.error.code));
-  const Payload payload{{"step", fact.step}, {"code", code}, {"words", shortened(fact.error.message)}};
+  Payload payload{{"step", fact.step}, {"code", code}, {"words", shortened(fact.error.message)}};
   switch (kind) {
     case StepKind::Land:
-      ruling.tell("landing-failed", payload);
-      ruling.park(Parked::Blocked, code, fact.error.message);
+      if (!fact.base.empty()) payload["base"] = fact.base;
+      if (!fact.feedback.empty()) payload["feedback"] = fact.feedback;
+      ruling.tell("landing-failed", std::move(payload));
+      ruling.park(Parked::Blocked, fact.base.empty() ? code : "conflict", fact.error.message);
       break;
     case StepKind::CleanUp:
     case StepKind::Erase:

@@ -153,6 +153,10 @@ Unit worker(const SealedSpec& spec) {
                                         {"/run", "mode=0755,size=1M,ro"}});
   unit.set("WorkingDirectory", "/tmp");
   unit.set("MemoryDenyWriteExecute", true);
+  Strings locked;
+  for (const auto& path : spec.locked)
+    locked.push_back("-+" + path);
+  if (!locked.empty()) unit.set("ReadOnlyPaths", locked);
   return unit;
 }
 

@@ -37,6 +37,8 @@ struct SealedSpec {
   std::string out;  ///< directory of the unit's uid, writable; empty when it has none
   std::vector<Bind> readOnly;
   std::vector<Bind> writable;
+  /// Paths inside that are read-only although what they lie in is writable; one that is not there is passed over.
+  std::vector<std::string> locked;
   std::vector<PassedFd> fds;
   std::string standardOutput;  ///< file to append to; empty: the journal
   std::string standardError;

@@ -54,6 +54,18 @@ std::expected<std::vector<TaskRow>, Error> Tasks::list(const TaskFilter& filter,
                              filter.owner, filter.project, states, filter.needsPerson, filter.ended, cursor, limit)));
 }
 
+std::expected<std::optional<std::string>, Error> Tasks::lastLanded(std::uint64_t project, const std::string& branch) {
+  Database::Transaction transaction(database_, false);
+  std::optional<std::string> commit;
+  auto row = database_.query(
+      "SELECT json_extract(events.payload, '$.commit') FROM events JOIN tasks ON tasks.id = events.task "
+      "WHERE tasks.project = ?1 AND events.type = 'landed' AND json_extract(events.payload, '$.branch') = ?2 "
+      "ORDER BY events.sequence DESC LIMIT 1",
+      project, branch);
+  if (row.next()) commit = row.text(0);
+  return transaction.finish(std::move(commit));
+}
+
 std::expected<TaskRow, Error> Tasks::row(std::uint64_t id) {
   Database::Transaction transaction(database_, false);
   auto rows = rowsOf(database_.query(COFFER_TASK_COLUMNS "WHERE id = ?", id));

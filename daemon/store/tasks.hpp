@@ -102,6 +102,8 @@ class Tasks {
   std::expected<std::vector<StoredEvent>, Error> events(std::uint64_t after, std::uint32_t limit,
                                                         std::optional<std::uint32_t> owner,
                                                         std::optional<std::uint64_t> task);
+  /// The commit that last landed on a branch of a project's repository; nothing when none has.
+  std::expected<std::optional<std::string>, Error> lastLanded(std::uint64_t project, const std::string& branch);
   /// Of the newest event; 0 = none yet.
   std::expected<std::uint64_t, Error> lastSequence();
 

@@ -8,6 +8,7 @@
 #   fail-build            the writer's first commits hold a file BROKEN and break the first C file of the top folder; the first
 #                         fix mends both. fail-build-always: they stay broken
 #   block-once            the reviewer blocks until the writer has answered a review; block-always: every time; warn: not blocking
+#   merge                 the writer merges the commit that the feedback names, and keeps both sides of what conflicts
 #   nothing, nothing-once the writer changes nothing (in its first turn)
 #   uncommitted           the writer changes a file and does not commit
 #   hang, spin, crash     the writer sleeps for ever, loops for ever, dies by a signal; hang-plan, hang-review: the others sleep
@@ -133,6 +134,13 @@ writer)
   [ "$turn" = self-review ] && finish "I read my work"
   own_programs run- 4>>"$src/told.txt"
   [ -s "$src/told.txt" ] || rm -f "$src/told.txt"
+  if has merge && [ -e "$in/feedback.md" ]; then
+    other=$(sed -n 's/.*`git merge \([0-9a-f]*\)`.*/\1/p' "$in/feedback.md")
+    if [ -n "$other" ] && ! git -C "$src" merge -q "$other" >/dev/null; then
+      for file in $(git -C "$src" diff --name-only --diff-filter=U); do sed -i '/^[<=>]\{7\}/d' "$src/$file"; done
+      commit "Merge $other"
+    fi
+  fi
   echo "turn $turn in round $round" >>"$src/instant.txt"
   has uncommitted && finish "I forgot to commit"
   if has fail-build-always; then

@@ -125,7 +125,7 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
     for (const auto& text : *list)
       commands.push_back({text, run.unit("c" + std::to_string(commands.size() + 1))});
 
-  auto checkout = co_await ensureCheckout(run, run.task.base, run.task.branch);
+  auto checkout = co_await ensureCheckout(run, run.task.start(), run.task.branch);
   if (!checkout) co_return std::unexpected(checkout.error());
   const auto& configuration = run.settings.configuration->current();
   const auto box = boxLimits(configuration);
@@ -238,6 +238,9 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
   StepOutcome outcome;
   outcome.session = std::move(held);
   if (!feedback.empty()) {
+    if (run.task.base != run.task.start())
+      feedback += "\nThe branch has moved since the work began: the checkout is your commits on top of " +
+                  run.task.base + ". Run `git merge " + run.task.base + "` in /src to have that there too.\n";
     fact.feedback = model::sha256(feedback);
     outcome.texts.push_back(std::move(feedback));
   }

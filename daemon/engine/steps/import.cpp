@@ -46,7 +46,8 @@ Async<std::expected<WorkerResult, Error>> exportClone(StepRun& run, const std::s
     worker.verb = "export";
     worker.request.add("ref", "HEAD");
     worker.request.add("agent", "1");
-    worker.request.add("have", run.task.base);
+    for (const auto& base : run.task.bases)
+      worker.request.add("have", base);
     if (!run.task.writerCommit.empty()) worker.request.add("have", run.task.writerCommit);
     worker.readOnly = stores(run, true);
     worker.readOnly.push_back({session->workspace(), "/in/source"});
@@ -59,13 +60,6 @@ Async<std::expected<WorkerResult, Error>> exportClone(StepRun& run, const std::s
   co_return result;
 }
 
-void addAuthor(Records& request, const StepRun& run) {
-  request.add("author-name", run.project.authorName);
-  request.add("author-email", run.project.authorEmail);
-  // The time at which the step was opened: the same step done again makes the same commit.
-  request.add("author-time", std::to_string(run.task.changed / 1'000'000) + " +0000");
-}
-
 // Faults of the work itself are told to the writer; the rest are faults of the machine.
 bool writersFault(const Error& error) {
   return error.code == ErrorCode::RepositoryUnsupported || error.code == ErrorCode::NoCommit ||
@@ -73,21 +67,25 @@ bool writersFault(const Error& error) {
          error.code == ErrorCode::InvalidArgument;
 }
 
-StepOutcome refused(const StepRun& run, const Error& error) {
+StepOutcome refused(const StepRun& run, const Error& error, std::string feedback) {
   StepOutcome outcome;
   model::ImportRefused fact;
   fact.step = run.step.name;
   fact.error = error;
-  outcome.texts.push_back("The commits in /src could not be taken in.\n\n" + error.message + "\n");
+  outcome.texts.push_back(std::move(feedback));
   fact.feedback = model::sha256(outcome.texts.back());
   outcome.fact = fact;
   return outcome;
 }
 
+StepOutcome refused(const StepRun& run, const Error& error) {
+  return refused(run, error, "The commits in /src could not be taken in.\n\n" + error.message + "\n");
+}
+
 Async<std::expected<StepOutcome, Error>> takeIn(StepRun& run, std::shared_ptr<Session>& held) {
   auto& context = *run.context;
   const auto& places = context.places;
-  auto checkout = co_await ensureCheckout(run, run.task.base, run.task.branch);
+  auto checkout = co_await ensureCheckout(run, run.task.start(), run.task.branch);
   if (!checkout) co_return std::unexpected(checkout.error());
   auto exported = co_await exportClone(run, *checkout, held);
   if (!exported) {
@@ -99,8 +97,10 @@ Async<std::expected<StepOutcome, Error>> takeIn(StepRun& run, std::shared_ptr<Se
   Records request;
   request.add("commit", commit);
   request.add("agent", "1");
-  request.add("base", run.task.base);
-  request.add("have", run.task.base);
+  for (const auto& base : run.task.bases) {
+    request.add("base", base);
+    request.add("have", base);
+  }
   if (!run.task.writerCommit.empty()) request.add("have", run.task.writerCommit);
   if (auto shown = showPack(exported->output); !shown) co_return std::unexpected(shown.error());
   auto binds = stores(run, true);
@@ -122,18 +122,31 @@ Async<std::expected<StepOutcome, Error>> takeIn(StepRun& run, std::shared_ptr<Se
   fact.writerCommit = commit;
   fact.tree = imported->report.get("tree");
   fact.changed = static_cast<std::int64_t>(imported->report.number("changed"));
-  fact.nothing = commit == run.task.base || imported->report.number("nothing") == 1;
+  // The commit of the branch that the writer's work is about: it may have merged one that the branch has moved to.
+  const std::string from(imported->report.get("base"));
+  fact.nothing = commit == from || imported->report.number("nothing") == 1;
   for (const auto subject : imported->report.all("subject"))
     fact.subjects.append(subject).append("\n");
   if (!fact.nothing) {
     Records make;
     make.add("commit", commit);
-    make.add("base", run.task.base);
+    make.add("from", from);
+    make.add("base", run.task.bases.back());
     make.add("message", commitMessage(run.task, fact.subjects));
     addAuthor(make, run);
     auto made =
         co_await runOwnWorker(run, "candidate", "coffer-repository", "candidate", std::move(make), stores(run, true));
     if (!made) co_return std::unexpected(made.error());
+    if (const auto conflict = made->report.get("conflict"); !conflict.empty()) {
+      const auto words = conflictFeedback(run.task, run.task.bases.back(), conflict);
+      static_cast<void>(removeOutput(places, run.unit("candidate")));
+      context.releaseUid(run.task.id, run.unit("candidate"));
+      co_return refused(run, {ErrorCode::Stale, std::string(conflict)}, words);
+    }
+    fact.base = run.task.bases.back();
+    fact.tree = made->report.get("tree");
+    fact.changed = static_cast<std::int64_t>(made->report.number("changed"));
+    fact.nothing = made->report.number("nothing") == 1;
     fact.candidate = made->report.get("candidate");
     kept = keepPacks(made->output, places.taskObjects(run.task.id));
     static_cast<void>(removeOutput(places, run.unit("candidate")));

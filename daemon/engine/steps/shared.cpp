@@ -44,6 +44,13 @@ Async<std::expected<WorkerResult, Error>> runOwnWorker(StepRun& run, std::string
   co_return co_await runWorker(*run.context->systemd, run.context->places, std::move(worker));
 }
 
+void addAuthor(Records& request, const StepRun& run) {
+  request.add("author-name", run.project.authorName);
+  request.add("author-email", run.project.authorEmail);
+  // The time at which the step was opened: the same step done again makes the same commit.
+  request.add("author-time", std::to_string(run.task.changed / 1'000'000) + " +0000");
+}
+
 Async<std::expected<std::string, Error>> ensureCheckout(StepRun& run, std::string commit, std::string branch) {
   const auto& places = run.context->places;
   // A checkout holds the branch it stands on and whose commits are made in it: tasks share it when all of that is the
@@ -90,7 +97,7 @@ Async<std::expected<void, Error>> checkoutCandidate(StepRun& run, Session& sessi
   worker.program = "coffer-repository";
   worker.verb = "checkout";
   worker.request.add("commit", run.step.candidate);
-  worker.request.add("from", run.task.base);
+  worker.request.add("from", run.task.start());
   worker.request.add("update", "1");
   if (!run.task.branch.empty()) worker.request.add("branch", run.task.branch);
   worker.request.add("alternate", "/store/base/objects");

@@ -13,7 +13,7 @@ namespace coffer::engine {
 namespace {
 
 // Reads the owner's repository as the owner and leaves its commits as a pack that nobody has looked at yet.
-Async<std::expected<WorkerResult, Error>> exportAsOwner(StepRun& run) {
+Async<std::expected<WorkerResult, Error>> exportAsOwner(StepRun& run, std::string ref, std::vector<std::string> known) {
   auto& context = *run.context;
   const auto source = run.task.id ? "t" + std::to_string(run.task.id) : "p" + std::to_string(run.project.id);
   auto directory =
@@ -29,9 +29,9 @@ Async<std::expected<WorkerResult, Error>> exportAsOwner(StepRun& run) {
   worker.asOwner = true;
   worker.program = "coffer-repository";
   worker.verb = "export";
-  worker.request.add("ref", "HEAD");
+  worker.request.add("ref", ref);
   worker.request.add("status", "1");
-  for (const auto& base : context.bases(run.project.id))
+  for (const auto& base : known)
     worker.request.add("have", base);
   worker.readOnly = stores(run, false);
   worker.readOnly.push_back({context.places.source(source), "/in/source"});
@@ -53,24 +53,25 @@ std::string shownPaths(const Records& report) {
 
 }  // namespace
 
-Async<std::expected<Snapshot, Error>> takeSnapshot(StepRun& run) {
+Async<std::expected<Snapshot, Error>> takeCommit(StepRun& run, std::string ref) {
   auto& context = *run.context;
   const auto& places = context.places;
   if (auto made = makePath(places.projectObjects(run.project.id) + "/pack"); !made)
     co_return std::unexpected(made.error());
 
-  auto exported = co_await exportAsOwner(run);
+  auto known = context.bases(run.project.id);
+  known.insert(known.end(), run.task.bases.begin(), run.task.bases.end());
+  auto exported = co_await exportAsOwner(run, std::move(ref), known);
   if (!exported) co_return std::unexpected(exported.error());
   Snapshot snapshot;
   snapshot.commit = exported->report.get("commit");
   snapshot.branch = exported->report.get("branch");
   snapshot.notIn = shownPaths(exported->report);
 
-  const auto bases = context.bases(run.project.id);
-  if (std::ranges::find(bases, snapshot.commit) == bases.end()) {
+  if (std::ranges::find(known, snapshot.commit) == known.end()) {
     Records request;
     request.add("commit", snapshot.commit);
-    for (const auto& base : bases)
+    for (const auto& base : known)
       request.add("have", base);
     // The pack is the owner's file, and the importer is not the owner.
     if (auto shown = showPack(exported->output); !shown) co_return std::unexpected(shown.error());
@@ -88,7 +89,14 @@ Async<std::expected<Snapshot, Error>> takeSnapshot(StepRun& run) {
     if (!kept) co_return std::unexpected(kept.error());
   }
   static_cast<void>(removeOutput(places, run.unit("export")));
-  if (auto checkout = co_await ensureCheckout(run, snapshot.commit, snapshot.branch); !checkout)
+  co_return snapshot;
+}
+
+Async<std::expected<Snapshot, Error>> takeSnapshot(StepRun& run) {
+  std::string head = "HEAD";
+  auto snapshot = co_await takeCommit(run, std::move(head));
+  if (!snapshot) co_return snapshot;
+  if (auto checkout = co_await ensureCheckout(run, snapshot->commit, snapshot->branch); !checkout)
     co_return std::unexpected(checkout.error());
   co_return snapshot;
 }

@@ -434,7 +434,7 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   auto& context = *run.context;
   auto plan = planTurn(run);
   if (!plan) co_return std::unexpected(plan.error());
-  auto checkout = co_await ensureCheckout(run, run.task.base, run.task.branch);
+  auto checkout = co_await ensureCheckout(run, run.task.start(), run.task.branch);
   if (!checkout) co_return std::unexpected(checkout.error());
   const auto& configuration = run.settings.configuration->current();
   const auto box = boxLimits(configuration);

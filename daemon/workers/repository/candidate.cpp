@@ -29,6 +29,57 @@ bool isTime(std::string_view text) {
          digits(text.substr(space + 2));
 }
 
+/// Everything in OUT/objects that is not in a pack yet, as one pack.
+std::expected<void, Error> packLoose(const Git& git, const std::string& objects) {
+  namespace fs = std::filesystem;
+  std::string ids;
+  std::vector<fs::path> directories;
+  std::error_code error;
+  for (const auto& directory : fs::directory_iterator(objects, error)) {
+    const auto name = directory.path().filename().string();
+    if (name.size() != 2) continue;
+    directories.push_back(directory.path());
+    for (const auto& object : fs::directory_iterator(directory.path(), error))
+      ids += name + object.path().filename().string() + "\n";
+  }
+  if (error) return fault("cannot list the store");
+  const auto packed = git.output({"pack-objects", "-q", objects + "/pack/pack"}, ids);
+  if (!packed) return std::unexpected(packed.error());
+  for (const auto& directory : directories)
+    fs::remove_all(directory, error);
+  return {};
+}
+
+/// What a commit's author wrote: everything behind its headers.
+std::expected<std::string, Error> messageOf(const Git& git, const std::string& commit) {
+  const auto text = git.output({"cat-file", "commit", commit}, {}, limits::kTextBytes);
+  if (!text) return std::unexpected(text.error());
+  const auto blank = text->find("\n\n");
+  return blank == std::string::npos ? std::string() : text->substr(blank + 2);
+}
+
+struct Merged {
+  std::string tree;
+  std::vector<std::string> conflicts;  ///< paths; the tree is of no use then
+};
+
+/// What `theirs` changed since `from`, done to `ours`.
+std::expected<Merged, Error> mergedTree(const Git& git, const std::string& from, const std::string& ours,
+                                        const std::string& theirs) {
+  // The merge base is named, not looked for: what the branch has lost since then must not come back with the work.
+  const auto merged = git.run({.arguments = {"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages",
+                                             "--allow-unrelated-histories", "--merge-base=" + from, ours, theirs},
+                               .output_limit = limits::kPathListBytes});
+  if (!merged) return std::unexpected(merged.error());
+  std::string_view rest = merged->out;
+  Merged result{std::string(take(rest, '\0')), {}};
+  if (merged->status > 1 || merged->cut || !isObjectId(result.tree)) return fault("git merge-tree: " + merged->err);
+  if (merged->status == 0) return result;
+  while (!rest.empty())
+    result.conflicts.emplace_back(take(rest, '\0'));
+  return result;
+}
+
 bool syncPath(const std::string& path, int flags) {
   const Fd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW));
   return fd && ::fsync(fd.get()) == 0;
@@ -65,11 +116,10 @@ std::expected<void, Error> addStore(const workers::Job& job, Records& report) {
 }
 
 std::expected<std::string, Error> writeCandidate(Git& git, const workers::Job& job, const std::string& tree,
-                                                 const std::string& base) {
+                                                 const std::string& base, std::string message) {
   const auto name = job.request.get("author-name");
   const auto email = job.request.get("author-email");
   const auto time = job.request.get("author-time");
-  std::string message(job.request.get("message"));
   if (!isNamePart(name) || !isNamePart(email) || !isTime(time))
     return refuse(ErrorCode::InvalidArgument,
                   "Your Git identity cannot stand in a commit. Set user.name and user.email (no < > or line breaks).");
@@ -85,10 +135,7 @@ std::expected<std::string, Error> writeCandidate(Git& git, const workers::Job& j
   const auto written = git.output({"hash-object", "-t", "commit", "-w", "--stdin"}, text);
   if (!written) return std::unexpected(written.error());
   const std::string id = written->substr(0, 40);
-  const auto packed = git.output({"pack-objects", "-q", job.out + "/objects/pack/pack"}, id + "\n");
-  if (!packed) return std::unexpected(packed.error());
-  std::error_code ignored;
-  std::filesystem::remove_all(job.out + "/objects/" + id.substr(0, 2), ignored);
+  if (const auto packed = packLoose(git, job.out + "/objects"); !packed) return std::unexpected(packed.error());
   return id;
 }
 
@@ -102,13 +149,30 @@ workers::Outcome makeCandidate(const workers::Job& job) {
   auto git = Git::create();
   if (!git) return std::unexpected(git.error());
   git->setObjects(*objects, stores(job));
-  const auto tree = treeOf(*git, *commit);
-  if (!tree) return std::unexpected(tree.error());
   const auto base_tree = treeOf(*git, *base);
   if (!base_tree) return refuse(ErrorCode::BaseGone, "The base commit is not in the project's store.");
-  const auto candidate = writeCandidate(*git, job, *tree, *base);
+  auto tree = treeOf(*git, *commit);
+  if (tree && job.request.has("from") && job.request.get("from") != *base) {
+    const auto from = commitIn(job, "from");
+    if (!from) return std::unexpected(from.error());
+    if (!treeOf(*git, *from)) return refuse(ErrorCode::BaseGone, "The old base is not in the project's store.");
+    const auto merged = mergedTree(*git, *from, *base, *commit);
+    if (!merged) return std::unexpected(merged.error());
+    if (!merged->conflicts.empty()) {
+      Records report;
+      report.add("conflict", "These paths were changed by the work and, in another way, on the branch:" +
+                                 pathLines(merged->conflicts));
+      return report;
+    }
+    tree = merged->tree;
+  }
+  if (!tree) return std::unexpected(tree.error());
+  std::expected<std::string, Error> message(job.request.get("message"));
+  if (!job.request.has("message")) message = messageOf(*git, *commit);
+  if (!message) return std::unexpected(message.error());
+  const auto candidate = writeCandidate(*git, job, *tree, *base, std::move(*message));
   if (!candidate) return std::unexpected(candidate.error());
-  const auto changed = changes(*git, *base, *commit, false);
+  const auto changed = changes(*git, *base, *tree, false);
   if (!changed) return std::unexpected(changed.error());
   Records report;
   report.add("candidate", *candidate);

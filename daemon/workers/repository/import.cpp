@@ -83,10 +83,25 @@ std::expected<void, Error> addSubjects(const Git& git, const std::string& commit
   return {};
 }
 
+/// The newest of the request's bases that the commit has in its history; the first when it has none of them.
+std::expected<std::string, Error> baseOf(const Git& git, const workers::Job& job, const std::string& commit) {
+  const auto bases = job.request.all("base");
+  for (const auto base : bases)
+    if (!isObjectId(base)) return refuse(ErrorCode::InvalidArgument, "The request's base is no commit id.");
+  for (const auto base : bases | std::views::drop(1) | std::views::reverse) {
+    const auto known =
+        git.run({.arguments = {"merge-base", "--is-ancestor", std::string(base), commit}, .output_limit = 4096});
+    if (!known) return std::unexpected(known.error());
+    if (known->ok()) return std::string(base);
+  }
+  return std::string(bases.front());
+}
+
 std::expected<void, Error> compareWithBase(Git& git, const workers::Job& job, const std::string& commit,
                                            const std::string& tree, Records& report) {
-  const auto base = commitIn(job, "base");
+  const auto base = baseOf(git, job, commit);
   if (!base) return std::unexpected(base.error());
+  report.add("base", *base);
   const auto base_tree = treeOf(git, *base);
   if (!base_tree) return refuse(ErrorCode::BaseGone, "The base commit is not in the project's store.");
   const auto changed = changes(git, *base, commit, false);
@@ -100,7 +115,7 @@ std::expected<void, Error> compareWithBase(Git& git, const workers::Job& job, co
   if (tree == *base_tree) report.add("nothing", 1);
   if (const auto told = addSubjects(git, commit, *base, report); !told) return told;
   if (!job.request.has("message")) return {};
-  const auto candidate = writeCandidate(git, job, tree, *base);
+  const auto candidate = writeCandidate(git, job, tree, *base, std::string(job.request.get("message")));
   if (!candidate) return std::unexpected(candidate.error());
   report.add("candidate", *candidate);
   return {};

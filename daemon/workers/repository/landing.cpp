@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <set>
 
+#include "workers/repository/notes.hpp"
+
 namespace coffer::repository {
 namespace {
 
@@ -32,15 +34,6 @@ std::string_view firstLine(std::string_view text) {
   while (line.ends_with(' ') || line.ends_with('\r'))
     line.remove_suffix(1);
   return line;
-}
-
-/// What a refusal says about paths: the first few by name.
-std::string named(const std::vector<std::string>& paths) {
-  std::string words;
-  for (std::size_t i = 0; i < paths.size() && i < 20; ++i)
-    words += "\n  " + workers::printable(paths[i]);
-  if (paths.size() > 20) words += "\n  and " + std::to_string(paths.size() - 20) + " more";
-  return words;
 }
 
 }  // namespace
@@ -75,7 +68,7 @@ Landing::Done Landing::readRequest() {
   for (const auto* text : {&move_.who, &move_.when})
     if (text->empty() || std::ranges::any_of(*text, [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
       return invalid("person");
-  create_ = move_.old_id == kZeroId;
+  if (request.get("note").size() > limits::kRefBytes) return invalid("note");
   stage_ = source_.path() + "/.git/coffer-land-" + std::string(step);
   return {};
 }
@@ -97,6 +90,9 @@ Landing::Done Landing::readState() {
   const auto current = source_.branch(move_.branch);
   if (!current) return std::unexpected(current.error());
   moved_ = current->value_or("") == move_.new_id;
+  // A branch that is gone by now is made anew.
+  if (!*current && job_.request.number("create") == 1) move_.old_id = kZeroId;
+  create_ = move_.old_id == kZeroId;
   touched_ = ours_;
   return {};
 }
@@ -123,7 +119,7 @@ Landing::Done Landing::checkBranch() {
   return {};
 }
 
-Landing::Done Landing::checkObjects() {
+Landing::Done Landing::viewObjects() {
   const std::string view = git_.directory() + "/view";
   if (const auto made = source_.viewObjects(view); !made) return made;
   for (const auto& [from, to] : {std::pair{"/pack/pack", ".pack"}, std::pair{"/pack/idx", ".idx"}}) {
@@ -133,6 +129,19 @@ Landing::Done Landing::checkObjects() {
       return fault("cannot show git the pack");
   }
   git_.setObjects(git_.directory() + "/objects", {view});
+  return {};
+}
+
+std::expected<bool, Error> Landing::isOvertaken() const {
+  const auto current = source_.branch(move_.branch);
+  if (!current) return std::unexpected(current.error());
+  if (!*current || **current == move_.new_id) return false;
+  const auto contained = git_.run({.arguments = {"merge-base", "--is-ancestor", move_.new_id, **current}});
+  if (!contained) return std::unexpected(contained.error());
+  return contained->ok();
+}
+
+Landing::Done Landing::checkObjects() {
   const auto tree = treeOf(git_, move_.new_id);
   if (!tree) return std::unexpected(tree.error());
   std::string revisions = move_.new_id + "\n";
@@ -160,7 +169,7 @@ Landing::Done Landing::checkObjects() {
 Landing::Done Landing::install(const std::string& from, const std::string& name) {
   const Fd packs = openBeneath(source_.git(), "objects/pack", O_RDONLY | O_DIRECTORY);
   if (::faccessat(packs.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) return {};
-  const Fd in(::open((job_.in + from).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Fd in(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   const std::string temporary = "tmp_coffer_" + std::string(job_.request.get("step"));
   ::unlinkat(packs.get(), temporary.c_str(), 0);
   writes_.next();
@@ -180,8 +189,8 @@ Landing::Done Landing::install(const std::string& from, const std::string& name)
 
 Landing::Done Landing::installObjects() {
   // git finds a pack by its index, so that comes last.
-  if (const auto done = install("/pack/pack", "pack-" + pack_ + ".pack"); !done) return done;
-  return install("/pack/idx", "pack-" + pack_ + ".idx");
+  if (const auto done = install(job_.in + "/pack/pack", "pack-" + pack_ + ".pack"); !done) return done;
+  return install(job_.in + "/pack/idx", "pack-" + pack_ + ".idx");
 }
 
 Landing::Done Landing::stageSide(Side side) {
@@ -276,7 +285,7 @@ Landing::Done Landing::checkFiles() {
   return refuse(
       ErrorCode::Dirty,
       "These paths have changes of yours that are not committed, or stand in the way; commit, stash or move them:" +
-          named(dirty));
+          pathLines(dirty));
 }
 
 Landing::Done Landing::switchIndex(const std::string& from, const std::string& to) {
@@ -335,9 +344,50 @@ std::unexpected<Error> Landing::putBack(Error error) {
   return std::unexpected(std::move(error));
 }
 
+Landing::Done Landing::note() {
+  const std::string text(job_.request.get("note"));
+  if (text.empty()) return {};
+  const auto current = source_.branch(kNotesRef);
+  if (!current) return std::unexpected(current.error());
+  const auto made = addNote(git_, current->value_or(""), {move_.new_id, text, move_.who, move_.when});
+  if (!made) return std::unexpected(made.error());
+  if (made->empty()) return {};
+  const auto revisions = *made + "\n" + (*current ? "^" + **current + "\n" : "");
+  const auto packed = git_.output({"pack-objects", "--revs", "-q", git_.directory() + "/note"}, revisions);
+  if (!packed) return std::unexpected(packed.error());
+  const auto pack = packed->substr(0, 40);
+  for (const auto* end : {".pack", ".idx"}) {
+    std::string from = git_.directory();
+    from.append("/note-").append(pack).append(end);
+    if (const auto done = install(from, "pack-" + pack + end); !done) return done;
+  }
+  notes_ = move_;
+  notes_.branch = kNotesRef;
+  notes_.old_id = current->value_or(std::string(kZeroId));
+  notes_.new_id = *made;
+  notes_.message = "coffer: noted";
+  notes_.head = false;
+  if (::mkdir(stage_.c_str(), 0700) != 0 && errno != EEXIST) return fault("cannot make a staging directory");
+  return notes_.run(source_, stage_, resumed_, writes_);
+}
+
+void Landing::noteTo(Records& report) {
+  if (const auto done = note(); !done) report.add("not-noted", done.error().message);
+}
+
+workers::Outcome Landing::again(Records report) {
+  noteTo(report);
+  // The branch was the last thing to be moved: whatever differs since then is the person's.
+  locked_ = ours_;
+  cleanUp();
+  report.add("again", 1);
+  return report;
+}
+
 void Landing::cleanUp() {
   writes_.next();
   if (resumed_) move_.removeLock(source_);
+  if (resumed_ && !notes_.branch.empty()) notes_.removeLock(source_);
   writes_.next();
   if (locked_) ::unlinkat(source_.git(), "index.lock", 0);
   writes_.next();
@@ -352,17 +402,17 @@ workers::Outcome Landing::run() {
   report.add("landed", move_.new_id);
   report.add("branch", move_.branch);
   report.add("checked-out", checked_out_ ? 1U : 0U);
-  if (moved_ && !ours_) {
-    if (resumed_) cleanUp();
-    report.add("again", 1);
-    return report;
-  }
-  if (const auto done = checkObjects(); !done) return std::unexpected(done.error());
+  if (const auto done = viewObjects(); !done) return std::unexpected(done.error());
+  if (moved_ && !ours_) return again(std::move(report));
+  const auto overtaken = isOvertaken();
+  if (!overtaken) return std::unexpected(overtaken.error());
+  if (*overtaken) return again(std::move(report));
   const auto allowed = checkBranch();
   if (!allowed && !ours_) {
     if (resumed_) cleanUp();
     return std::unexpected(allowed.error());
   }
+  if (const auto done = checkObjects(); !done) return std::unexpected(done.error());
   if (allowed)
     if (const auto done = installObjects(); !done && !ours_) return std::unexpected(done.error());
   if (const auto done = makeStage(); !done) return std::unexpected(done.error());
@@ -377,6 +427,7 @@ workers::Outcome Landing::run() {
   }
   ::syncfs(source_.git());
   if (const auto done = move_.run(source_, stage_, resumed_, writes_); !done) return putBack(done.error());
+  noteTo(report);
   report.add("files", changes_.size());
   cleanUp();
   return report;

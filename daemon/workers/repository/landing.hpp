@@ -27,6 +27,9 @@ class Landing {
   [[nodiscard]] Done readState();
   /// What forbids the landing before anything is written.
   [[nodiscard]] Done checkBranch();
+  [[nodiscard]] Done viewObjects();
+  /// Whether the branch is somewhere behind the new commit: it landed in a run before, and the person went on from it.
+  [[nodiscard]] std::expected<bool, Error> isOvertaken() const;
   [[nodiscard]] Done checkObjects();
   [[nodiscard]] Done installObjects();
   [[nodiscard]] Done makeStage();
@@ -38,6 +41,11 @@ class Landing {
   /// Files and index as they were; the refusal that led here stays the answer.
   [[nodiscard]] std::unexpected<Error> putBack(Error error);
   void cleanUp();
+  /// What was decided about the commit, as a note on it. The commit has landed whatever becomes of that.
+  [[nodiscard]] Done note();
+  void noteTo(Records& report);
+  /// What a run that finds the branch moved already still has to do.
+  [[nodiscard]] workers::Outcome again(Records report);
   [[nodiscard]] Done install(const std::string& from, const std::string& name);
   [[nodiscard]] std::string mark() const;
 
@@ -46,6 +54,7 @@ class Landing {
   Git git_;
   Writes writes_;
   BranchMove move_;
+  BranchMove notes_;
   std::string pack_;
   std::string stage_;
   bool create_ = false;

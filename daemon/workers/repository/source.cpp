@@ -144,7 +144,7 @@ std::expected<Source, Error> Source::open(const std::string& root, bool agent) {
 std::expected<std::optional<std::string>, Error> Source::branch(std::string_view name) const {
   std::string current(name);
   for (int depth = 0; depth < 5; ++depth) {
-    if (!isBranchName(current))
+    if (!isBranchName(current) && current != kNotesRef)
       return refuse(ErrorCode::InvalidArgument, "That is no branch name: " + workers::printable(current));
     const auto loose = readBeneath(git_.get(), current, limits::kRefBytes);
     if (!loose) break;

@@ -22,6 +22,9 @@ std::optional<std::string> readBeneath(int directory, std::string_view path, std
 /// (dots, control characters, empty parts) are not.
 bool isBranchName(std::string_view name);
 
+/// Where what was decided about landed commits is noted.
+inline constexpr std::string_view kNotesRef = "refs/notes/cofferdam";
+
 /// A work tree with a `.git` directory, written by anybody, read as what it is: text files of refs and a directory of
 /// objects. It is never opened as a repository: its configuration, hooks, attributes, commondir, shallow, grafts,
 /// commit-graph, multi-pack-index, alternates and replace refs are not read by anything.
@@ -38,7 +41,8 @@ class Source {
   };
   /// What HEAD or a full branch name points to. NoCommit when it points to nothing.
   [[nodiscard]] std::expected<Head, Error> resolve(std::string_view ref) const;
-  /// The commit of a full branch name, from its own file or packed-refs; nothing when the branch does not exist.
+  /// The commit of a full branch name, or of kNotesRef, from its own file or packed-refs; nothing when the branch does
+  /// not exist.
   [[nodiscard]] std::expected<std::optional<std::string>, Error> branch(std::string_view name) const;
 
   /// Makes `directory` (new) a view of the objects: links to fan-out directories, packs and their indexes, and nothing

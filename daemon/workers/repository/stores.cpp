@@ -56,6 +56,14 @@ std::expected<std::vector<Change>, Error> changes(const Git& git, const std::str
   return result;
 }
 
+std::string pathLines(const std::vector<std::string>& paths) {
+  std::string words;
+  for (std::size_t i = 0; i < paths.size() && i < 20; ++i)
+    words += "\n  " + workers::printable(paths[i]);
+  if (paths.size() > 20) words += "\n  and " + std::to_string(paths.size() - 20) + " more";
+  return words;
+}
+
 std::expected<std::uint64_t, Error> objectsInPack(int fd) {
   unsigned char header[12] = {};
   if (::pread(fd, header, sizeof header, 0) != static_cast<ssize_t>(sizeof header) ||

@@ -52,6 +52,9 @@ class PathList {
   std::size_t bytes_ = 0;
 };
 
+/// What a refusal says about paths: the first few by name, each on a line of its own.
+std::string pathLines(const std::vector<std::string>& paths);
+
 /// Takes the next part up to `end` off the front of `rest`.
 inline std::string_view take(std::string_view& rest, char end) {
   const auto part = rest.substr(0, rest.find(end));

@@ -17,17 +17,20 @@ workers::Outcome exportObjects(const workers::Job& job);
 
 /// Checks and indexes IN/pack/pack into OUT/objects/pack (whole packs only), against IN/base/objects and
 /// IN/task/objects. Request: commit; have xN; agent 1 (an agent's work: small limits, no new submodule, plain modes);
-/// optionally base, author-name,
-///   author-email, author-time ("SECONDS +HHMM") and message, then the candidate is made.
+/// optionally base xN (oldest first: the newest that is in the commit's history counts, else the first), and
+///   author-name, author-email, author-time ("SECONDS +HHMM") and message, then the candidate is made on it.
 /// Report: commit, tree, commits (count), store xN (file names below OUT/objects/pack), collisions (count) and
 /// collision xN (names
-///   that differ by case only); with base: subject xN (oldest first), changed (count of paths), nothing 1 (the tree is
-///   the base's), candidate (when it was asked for).
+///   that differ by case only); with base: base (which counted), subject xN (oldest first), changed (count of paths),
+///   nothing 1 (the tree is the base's), candidate (when it was asked for).
 workers::Outcome importObjects(const workers::Job& job);
 
-/// The candidate again with another message or parent: IN/base/objects, IN/task/objects -> OUT/objects/pack.
-/// Request: commit (whose tree it takes), base, author-name, author-email, author-time, message.
-/// Report: candidate, tree, store xN, changed, nothing 1.
+/// The candidate: IN/base/objects, IN/task/objects -> OUT/objects/pack.
+/// Request: commit, base (the candidate's parent), author-name, author-email, author-time, message (absent: that of
+/// commit); from (a commit: what was changed since then is done to base, by a three-way merge; absent or the same as
+/// base: the candidate has the tree of commit).
+/// Report: candidate, tree, store xN, changed, nothing 1 (the tree is the base's); or conflict alone: a sentence that
+/// names the paths. Refusals: BaseGone.
 workers::Outcome makeCandidate(const workers::Job& job);
 
 /// Makes OUT/tree a checkout with a .git directory, or brings the one that is there to another commit.
@@ -51,10 +54,11 @@ workers::Outcome pack(const workers::Job& job);
 /// Puts IN/pack/{pack,idx} and a branch into the owner's repository IN/source, as the owner.
 /// Request: branch (full name), old (forty digits; zeros = create it), new, name (of the pack), step (of this landing,
 /// [a-z0-9-]),
-///   who ("NAME <EMAIL>", for the reflog), when ("SECONDS +HHMM").
-/// Report: landed (= new), branch, checked-out 0|1, files (paths changed in the work tree), again 1 (it had landed
-/// already). Refusals: Stale (the branch is not at old), Dirty (the message names paths), NameTaken, Busy, WrongState,
-/// RepositoryUnsupported.
+///   who ("NAME <EMAIL>", for the reflog), when ("SECONDS +HHMM"), create 1 (the branch may also be missing, whatever
+///   old says), note (text for refs/notes/cofferdam).
+/// Report: not-noted (why there is no note, which is no reason to refuse), landed (= new), branch, checked-out 0|1,
+/// files (paths changed in the work tree), again 1 (it had landed already). Refusals: Stale (the branch is not at old),
+/// Dirty (the message names paths), NameTaken, Busy, WrongState, RepositoryUnsupported.
 workers::Outcome land(const workers::Job& job);
 
 }  // namespace coffer::repository

@@ -70,6 +70,61 @@ TEST(Accepting, AMovedBranchNeedsTheWordAgain) {
   EXPECT_EQ(play.task.review.digest, sha256("review"));
 }
 
+TEST(Accepting, APolicyGoesOnByItselfWhenTheBranchMovedButNotForEver) {
+  Play play("review", {.landing = Decides::Auto});
+  play.toReady();
+  for (std::uint64_t move = 1; move <= limits::kInterruptions; ++move) {
+    EXPECT_EQ(play.where(), "landing/land");
+    play.tell(CandidateMoved{play.step(), "b" + std::to_string(move), "c" + std::to_string(move), "t9"});
+    play.gate(true);
+    play.diff();
+  }
+  EXPECT_EQ(play.where(), "landing/land");
+  play.tell(CandidateMoved{play.step(), "b99", "c99", "t9"});
+  EXPECT_EQ(play.where(), "ready/blocked:branch-moves/none");
+  EXPECT_EQ(play.task.candidate, "c" + std::to_string(limits::kInterruptions)) << "what was verified stays";
+  play.acceptWork();
+  play.tell(CandidateMoved{play.step(), "b100", "c100", "t9"});
+  EXPECT_EQ(play.where(), "verifying/gate") << "a person's word begins a new count";
+}
+
+TEST(Accepting, WorkThatWasMovedSaysSoUntilTheWriterChangesIt) {
+  Play play;
+  play.toReady();
+  EXPECT_EQ(play.task.problem.code, "");
+  play.acceptWork();
+  play.tell(CandidateMoved{play.step(), "b1", "c9", "t9"});
+  play.gate(true);
+  play.diff();
+  EXPECT_EQ(play.task.problem.code, "branch-moved");
+  EXPECT_EQ(play.task.base, "b1");
+  EXPECT_EQ(play.task.start(), "b0") << "the writer's clone is what it was";
+  play.reply();
+  play.write("t3");
+  EXPECT_EQ(play.task.base, "b1") << "what comes next is made on the newest";
+  play.gate(true);
+  play.review(0);
+  play.diff();
+  EXPECT_EQ(play.task.problem.code, "");
+}
+
+TEST(Accepting, AConflictGoesToTheWriterWithTheReply) {
+  Play play;
+  play.toReady();
+  play.acceptWork();
+  play.tell(StepFailed{play.step(), {ErrorCode::Stale, "a.c conflicts"}, "b1", sha256("merge b1")});
+  EXPECT_EQ(play.where(), "ready/blocked:conflict/none");
+  EXPECT_EQ(play.task.base, "b0") << "the candidate is where it was";
+  EXPECT_EQ(play.task.bases.back(), "b1");
+  play.reply();
+  ASSERT_EQ(play.open(), "B reply");
+  EXPECT_EQ(play.task.step->inputs["feedback"], sha256("merge b1"));
+  play.write("t1");
+  EXPECT_EQ(play.where(), "verifying/gate") << "the same tree on another base is other work";
+  EXPECT_EQ(play.task.base, "b1");
+  EXPECT_EQ(play.task.conflict, "");
+}
+
 TEST(Accepting, WhatLandedIsWhatWasAccepted) {
   Play play;
   play.toReady();

@@ -104,6 +104,7 @@ class Play {
   void import(const std::string& tree) {
     tell(Imported{.step = step(),
                   .writerCommit = "w" + tree,
+                  .base = task.bases.back(),
                   .candidate = "c" + tree,
                   .tree = tree,
                   .subjects = "Work",

@@ -79,7 +79,12 @@ class Dice {
         return turnEnd(task);
       case StepKind::Import:
         if (oneIn(8)) return ImportRefused{step, {ErrorCode::InvalidArgument, "a .git"}, digest()};
-        return Imported{.step = step, .writerCommit = "w", .candidate = "c" + tree, .tree = tree, .nothing = oneIn(8)};
+        return Imported{.step = step,
+                        .writerCommit = "w",
+                        .base = task.bases.empty() ? "" : task.bases.back(),
+                        .candidate = "c" + tree,
+                        .tree = tree,
+                        .nothing = oneIn(8)};
       case StepKind::Gate:
         return GateEnded{.step = step,
                          .run = ++run_,
@@ -90,7 +95,8 @@ class Dice {
       case StepKind::Diff:
         return DiffReady{.step = step, .candidate = candidate, .diff = digest()};
       case StepKind::Land:
-        if (oneIn(3)) return CandidateMoved{step, "b1", "cx" + tree, "x" + tree};
+        if (oneIn(3)) return CandidateMoved{step, "b" + tree, "cx" + tree, "x" + tree};
+        if (oneIn(6)) return StepFailed{step, {ErrorCode::Stale, "a.c conflicts"}, "b" + tree, digest()};
         return coffer::model::Landed{.step = step, .commit = candidate, .branch = "m", .where = "/d"};
       default:
         return CleanedUp{step};
@@ -139,6 +145,8 @@ void holds(const Task& before, const Fact& fact, const Decision& decision, const
     EXPECT_EQ(task.step->candidate, task.candidate);
     EXPECT_TRUE(task.gate.green);
     EXPECT_EQ(task.gate.candidate, task.candidate);
+    EXPECT_EQ(task.step->base, task.base);
+    EXPECT_GT(std::ranges::count(task.bases, task.base), 0);
     if (before.state != State::Landing && before.policy.landing == Decides::Ask) {
       ASSERT_TRUE(std::holds_alternative<WorkAccepted>(fact));
       EXPECT_EQ(std::get<WorkAccepted>(fact).digest, before.workDigest);

@@ -29,7 +29,8 @@ class Land : public Bench {
                     {"name", name_},
                     {"step", "17-land"},
                     {"who", "Ada Person <ada@example.org>"},
-                    {"when", "1700000001 +0100"}});
+                    {"when", "1700000001 +0100"},
+                    {"note", "Coffer-Gate: run 5\n"}});
   }
   Records land(const Records& records, const std::string& options = {}) {
     inputs({"source=repo", "pack=pack"});
@@ -54,6 +55,8 @@ class Land : public Bench {
               "");
     EXPECT_EQ(sh("git -C repo fsck --strict 2>&1 && git -C repo log -g -1 --format='%H %gn %gs' main"),
               new_ + " Ada Person coffer: landed");
+    EXPECT_EQ(sh("cd repo && git notes --ref=cofferdam show " + new_ + " && git rev-list --count refs/notes/cofferdam"),
+              "Coffer-Gate: run 5\n1");
   }
 
   std::string old_, new_, name_;
@@ -144,6 +147,49 @@ TEST_F(Land, RefusesAndChangesNothing) {
   }
 }
 
+TEST_F(Land, NotesWhatWasDecidedBesideWhatIsNoted) {
+  sh("cd repo && git notes --ref=cofferdam add -m Mine HEAD && git pack-refs --all && git notes add -m Other HEAD");
+  const auto report = land(landing());
+  EXPECT_FALSE(report.has("not-noted")) << report.get("not-noted");
+  EXPECT_EQ(
+      sh("cd repo && git notes --ref=cofferdam show HEAD && git notes --ref=cofferdam show HEAD^ && git notes show "
+         "HEAD^ && git log -1 --format='%an %ad|%s' --date=raw refs/notes/cofferdam && git fsck --strict 2>&1"),
+      "Coffer-Gate: run 5\nMine\nOther\nAda Person 1700000001 +0100|Notes added by coffer");
+  const auto notes = sh("git -C repo rev-parse refs/notes/cofferdam");
+  EXPECT_EQ(land(landing()).number("again"), 1U);
+  EXPECT_EQ(sh("git -C repo rev-parse refs/notes/cofferdam"), notes);
+}
+
+TEST_F(Land, LandsWhatCannotBeNoted) {
+  sh("cd repo && mkdir -p .git/refs/notes && touch .git/refs/notes/cofferdam.lock");
+  const auto report = land(landing());
+  EXPECT_EQ(report.get("landed"), new_) << report.get("message") << report.get("fault");
+  EXPECT_NE(report.get("not-noted").find("locked"), std::string_view::npos);
+  EXPECT_EQ(sh("git -C repo rev-parse main"), new_);
+}
+
+TEST_F(Land, MovesABranchOfOursAndNoOther) {
+  const std::string branch = "refs/heads/coffer/x";
+  const auto ours = [&](const std::string& left) {
+    auto records = landing(branch, left);
+    records.add("create", 1);
+    return land(records);
+  };
+  const auto other = sh("git -C repo rev-parse HEAD~1");
+  EXPECT_EQ(ours(std::string(40, '0')).get("landed"), new_) << "it is made";
+  sh("git -C repo update-ref refs/heads/coffer/x " + other);
+  EXPECT_EQ(ours(old_).get("refused"), "Stale") << "it is not where we left it";
+  EXPECT_EQ(ours(std::string(40, '0')).get("refused"), "NameTaken") << "we never made it";
+  EXPECT_EQ(sh("git -C repo rev-parse coffer/x"), other);
+  EXPECT_EQ(ours(other).get("landed"), new_) << "it is where we left it";
+  EXPECT_EQ(sh("git -C repo rev-parse coffer/x"), new_);
+  sh("git -C repo update-ref -d refs/heads/coffer/x");
+  EXPECT_EQ(ours(other).get("landed"), new_) << "it was removed";
+  sh("git -C repo update-ref refs/heads/coffer/x " + other + " && git -C repo worktree add -q ../linked coffer/x");
+  EXPECT_EQ(ours(other).get("refused"), "WrongState") << "somebody works on it";
+  EXPECT_EQ(sh("git -C repo rev-parse coffer/x"), other);
+}
+
 TEST_F(Land, RefusesABranchThatCannotBeBesideOthers) {
   EXPECT_EQ(land(landing("refs/heads/main/x", std::string(40, '0'))).get("refused"), "NameTaken");
   EXPECT_EQ(land(landing("refs/heads/main", std::string(40, '0'))).get("refused"), "NameTaken");
@@ -166,6 +212,26 @@ TEST_F(Land, KilledBetweenAnyTwoWritesItIsFinishedByTheSameStep) {
   }
   EXPECT_GT(point, 15) << "every write has its point";
   expectLanded();
+}
+
+TEST_F(Land, WhatLandedAndWasGoneOnFromIsNotLandedAgain) {
+  int after = 0;
+  for (int point = 1;; ++point) {
+    restore();
+    const auto killed = land(landing(), "--stop-after " + std::to_string(point));
+    if (killed.has("fault") && sh("git -C repo rev-parse main") != new_) continue;
+    ++after;
+    sh("cd repo && rm -f .git/refs/heads/main.lock && git update-ref refs/heads/main "
+       "$(git commit-tree -p main -m 'Going on' main^{tree}) && echo 'edited since' >file");
+    const auto before = sh("cd repo && git rev-parse main && cat file dir top/inside mine && git ls-files -s");
+    const auto report = land(landing());
+    EXPECT_EQ(report.number("again"), 1U) << point << report.get("message") << report.get("fault");
+    EXPECT_EQ(report.get("landed"), new_);
+    EXPECT_EQ(sh("cd repo && git rev-parse main && cat file dir top/inside mine && git ls-files -s"), before) << point;
+    EXPECT_EQ(sh("ls -A repo/.git | grep -e lock -e coffer || true; find repo/.git -name '*.lock'"), "") << point;
+    if (!killed.has("fault")) break;
+  }
+  EXPECT_GT(after, 2) << "killed between the branch and the end";
 }
 
 TEST_F(Land, KilledAndThenEditedItPutsEverythingElseBack) {

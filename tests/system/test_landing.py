@@ -1,0 +1,215 @@
+"""From accepted work to the owner's repository when that is not as it was: a branch that moved, dirty paths, branches of ours."""
+
+from pathlib import Path
+
+import pytest
+from conftest import run
+from people import Person
+from test_tasks import AGENTS, until_done
+
+pytestmark = pytest.mark.deadline(400)
+
+
+@pytest.fixture
+def carol():
+    person = Person("carol")
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def repository(make_repository):
+    return make_repository("carol")
+
+
+@pytest.fixture
+def project(cofferd, instant_agent, carol, repository):
+    path = carol.add_project(repository, build=["make"], test=["make test"], agents=AGENTS)
+    yield path
+    for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
+        task_path = f"/org/cofferdam/Cofferdam1/task/{row['Id']}"
+        if row["State"] not in ("done", "failed", "cancelled"):
+            carol.call(task_path, "Task", "Cancel", "(a{sv})", ({},))
+    carol.call(path, "Project", "Remove", "(a{sv})", ({},))
+
+
+@pytest.fixture
+def ready(carol, project):
+    """ready("words") gives a new task whose work waits to be accepted."""
+    def make(words="Say more", **options):
+        task = carol.create_task(project, words, **options)
+        task.until("plan-ready")
+        task.accept_plan()
+        task.until("ready", seconds=180)
+        return task
+    return make
+
+
+def kinds(task, kind):
+    return [row for row in task.runs() if row["Kind"] == kind]
+
+
+def test_branch_that_moved_is_merged_verified_again_and_accepted_again(ready, repository):
+    task = ready()
+    shown, gates, reviews = task.WorkDigest, len(kinds(task, "gate")), [row for row in task.runs() if row["Role"] == "reviewer"]
+    mine = repository.commit("Mine", **{"notes.txt": "mine\n"})
+    task.accept_work()
+    task.until("ready", seconds=120)
+    assert repository.head() == mine, "nothing has landed"
+    assert task.Problem[0] == "branch-moved" and "accept" in task.Problem[1]
+    assert task.Base == mine and task.WorkDigest != shown
+    assert len(kinds(task, "gate")) == 2 * gates, "what is on the branch now was never built with it"
+    assert [row for row in task.runs() if row["Role"] == "reviewer"] == reviews
+    assert task.Round == 0
+    diff, _ = task.text("diff")
+    assert "instant.txt" in diff and "notes.txt" not in diff
+    commit = task.accept_work()
+    until_done(task)
+    assert repository.head() == commit
+    assert repository.git("rev-parse", "HEAD^") == mine
+    assert repository.git("status", "--porcelain") == ""
+    assert repository.git("show", "--format=", "--name-only", "HEAD") == "instant.txt"
+    note = repository.git("notes", "--ref=cofferdam", "show", "HEAD")
+    assert f"Coffer-Gate: run {max(row['Id'] for row in kinds(task, 'gate'))}\n" in note
+    assert f"Coffer-Review: run {reviews[0]['Id']} sha256:" in note
+
+
+def test_a_policy_takes_the_work_along_with_the_branch(carol, project, repository):
+    task = carol.create_task(project, "Say more", policy={"landing": "auto"})
+    task.until("plan-ready")
+    mine = repository.commit("Mine", **{"notes.txt": "mine\n"})
+    task.accept_plan()
+    task.until("landed", "done", seconds=180)
+    until_done(task)
+    assert repository.git("rev-parse", "HEAD^") == mine
+    assert [event[3] for event in task.events()].count("candidate-moved") == 1
+
+
+def test_history_that_was_rewritten_takes_the_work_and_gives_nothing_back(ready, repository):
+    task = ready()
+    repository.git("commit", "--quiet", "--amend", "--message", "Said better")
+    better = repository.head()
+    task.accept_work()
+    task.until("ready", seconds=120)
+    task.accept_work()
+    until_done(task)
+    assert repository.git("rev-parse", "HEAD^") == better
+    assert repository.git("log", "--format=%s").splitlines()[1:] == ["Said better"]
+
+
+def test_conflict_names_the_paths_and_a_reply_lets_the_writer_merge(ready, repository):
+    task = ready("Say more, merge")
+    mine = repository.commit("Mine", **{"instant.txt": "mine\n"})
+    task.accept_work()
+    assert task.until("parked", seconds=120) == "blocked"
+    code, words, _ = task.Waiting
+    assert code == "conflict" and "instant.txt" in words and mine[:12] in words and "Reply" in words
+    assert repository.head() == mine and repository.git("status", "--porcelain") == ""
+    task.reply("Keep both.")
+    task.until("ready", seconds=180)
+    assert task.Base == mine
+    commit = task.accept_work()
+    until_done(task)
+    assert repository.head() == commit and repository.git("rev-parse", "HEAD^") == mine
+    text = repository.run("cat", "instant.txt").stdout
+    assert "mine\n" in text and "turn write" in text and "<<<" not in text
+
+
+def test_a_branch_that_is_gone_is_told(ready, repository):
+    task = ready()
+    repository.git("checkout", "--quiet", "-b", "other")
+    repository.git("branch", "--quiet", "-D", "main")
+    task.accept_work()
+    assert task.until("parked") == "blocked"
+    assert task.Waiting[0] == "BaseGone" and "main" in task.Waiting[1] and "--branch" in task.Waiting[1]
+    commit = task.accept_work(branch="main")
+    until_done(task)
+    assert repository.git("rev-parse", "main") == commit
+
+
+def test_dirty_paths_in_the_way_are_named_and_stay(ready, repository):
+    task = ready()
+    before = repository.head()
+    repository.write("instant.txt", "mine\n")
+    task.accept_work()
+    assert task.until("parked") == "blocked"
+    assert task.Waiting[0] == "Dirty" and "instant.txt" in task.Waiting[1]
+    assert repository.head() == before
+    assert repository.run("cat", "instant.txt").stdout == "mine\n"
+    repository.run("rm", "instant.txt")
+    commit = task.accept_work()
+    until_done(task)
+    assert repository.head() == commit
+
+
+def test_a_branch_of_ours_is_moved_and_no_other(ready, repository):
+    first, second, third = ready(), ready(), ready()
+    head = repository.head()
+    made = first.accept_work(branch="try/it")
+    until_done(first)
+    assert repository.git("rev-parse", "try/it") == made
+    moved = second.accept_work(branch="try/it")
+    until_done(second)
+    assert repository.git("rev-parse", "try/it") == moved != made
+    repository.git("update-ref", "refs/heads/try/it", head)
+    third.accept_work(branch="try/it")
+    assert third.until("parked") == "blocked"
+    assert third.Waiting[0] == "NameTaken"
+    repository.git("worktree", "add", "--quiet", "-b", "side", f"{repository.directory}-side")
+    try:
+        third.accept_work(branch="side")
+        third.until("landing", "ready")
+        assert third.until("parked") == "blocked"
+        assert third.Waiting[0] == "WrongState" and "worktree" in third.Waiting[1]
+    finally:
+        repository.git("worktree", "remove", "--force", f"{repository.directory}-side")
+    assert repository.git("rev-parse", "try/it") == head == repository.head()
+
+
+def test_nothing_of_the_owners_repository_runs(ready, repository):
+    names = ("pre-commit", "post-commit", "post-checkout", "post-merge", "post-index-change", "reference-transaction", "pre-auto-gc")
+    marks = f"{repository.directory}/marks"
+    repository.run("mkdir", marks)
+    repository.write(".git/info/exclude", "/marks\n")
+    for name in names:
+        # A mark where the hook runs as well: inside the landing's unit the path outside is not there.
+        repository.write(f".git/hooks/{name}", f"#!/bin/sh\ntouch {marks}/{name} marks-{name} 2>/dev/null\nexit 0\n")
+        repository.run("chmod", "+x", f".git/hooks/{name}")
+    repository.git("config", "core.fsmonitor", f"touch {marks}/fsmonitor; false")
+    repository.git("config", "filter.mark.smudge", f"touch {marks}/smudge marks-smudge; cat")
+    repository.git("config", "filter.mark.clean", f"touch {marks}/clean marks-clean; cat")
+    repository.write(".git/info/attributes", "* filter=mark\n")
+
+    def ran():
+        return sorted(repository.run("find", ".", "-path", "./marks/*", "-o", "-name", "marks-*").stdout.split())
+
+    repository.git("commit", "--quiet", "--allow-empty", "--message", "Control")
+    assert "./marks/pre-commit" in ran() and "./marks/reference-transaction" in ran(), "the control shows nothing"
+    repository.run("sh", "-c", "rm -f marks/* && find . -name 'marks-*' -delete")
+    task = ready()
+    commit = task.accept_work()
+    until_done(task)
+    assert ran() == []
+    assert repository.run("cat", ".git/refs/heads/main").stdout.strip() == commit
+
+
+def test_hooks_and_configuration_cannot_be_written_by_the_landing(ready, repository):
+    """A program that is put before the landing's own in its unit, and so has all that the unit has, tries."""
+    task = ready()
+    repository.run("mkdir", "-p", ".git/modules/x")
+    unit = Path(f"/run/systemd/system/coffer-{task.id}-0-land-1-write.service.d")
+    unit.mkdir(parents=True)
+    script = ("for name in hooks/pre-commit config info/attributes modules/x/config; do "
+              "(echo >>/in/source/.git/$name) 2>/dev/null && echo $name >>/in/source/.git/written; "
+              "mv /in/source/.git/${name%%/*} /in/source/.git/away 2>/dev/null && echo $name away >>/in/source/.git/written; "
+              "done; echo control >>/in/source/.git/written")
+    (unit / "probe.conf").write_text(f"[Service]\nExecStartPre=/bin/sh -c '{script.replace('$', '$$').replace('%', '%%')}'\n")
+    run("systemctl", "daemon-reload")
+    try:
+        task.accept_work()
+        until_done(task)
+    finally:
+        (unit / "probe.conf").unlink()
+        unit.rmdir()
+        run("systemctl", "daemon-reload")
+    assert repository.run("cat", ".git/written").stdout == "control\n"
