@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import run
+from conftest import TESTS, reload_cofferd, run
 from people import Person
 
 pytestmark = pytest.mark.deadline(240)
@@ -54,3 +54,35 @@ def test_what_a_daemon_that_died_left_of_a_waiting_task_is_removed(task, bus, co
     run("systemd-run", "--quiet", f"--unit={unit}", "sleep", "infinity")
     cofferd.start()
     until_nothing_stands(task, bus)
+
+
+@pytest.fixture
+def thirsty_agent(instant_agent):
+    """The instant agent as one that needs a provider, and so a gateway."""
+    file = Path("/etc/cofferdam/agents/thirsty.toml")
+    text = (TESTS / "agents" / "instant.toml").read_text(encoding="utf-8")
+    file.write_text(text.replace('providers = ["none"]', 'providers = ["openai-chat"]'), encoding="utf-8")
+    reload_cofferd()
+    yield "thirsty"
+    file.unlink()
+    reload_cofferd()
+
+
+def test_an_agent_whose_gateway_cannot_start_is_taken_away(cofferd, thirsty_agent, make_repository, bus):
+    carol = Person("carol")
+    provider = carol.add_provider("broken", "openai", "https://203.0.113.1/v1", "a-key")
+    # The machine's key no longer opens it: PID 1 refuses to start the gateway.
+    Path(f"/var/lib/cofferdam/keys/{provider.rsplit('/', 1)[1]}.cred").write_text("bm90IGEgY3JlZGVudGlhbA==", encoding="ascii")
+    try:
+        project = carol.add_project(make_repository("carol"), test=["true"], agents={"planner": f"{thirsty_agent}/some-model@broken"})
+        task = carol.create_task(project, "hang-plan")
+        assert task.until("parked", seconds=60) == "blocked"
+        until_nothing_stands(task, bus)
+        assert "-gateway.service could not be started" in task.Waiting[1]
+        assert [row["Result"] for row in task.runs()] == ["not-started"]
+        assert all(row["Ended"] for row in task.runs())
+        task.cancel()
+        task.until("cancelled", seconds=60)
+    finally:
+        carol.call(provider, "Provider", "Remove", "(a{sv})", ({},))
+        carol.close()
