@@ -8,6 +8,7 @@
 #include "engine/step_run.hpp"
 #include "engine/task_images.hpp"
 #include "model/digest.hpp"
+#include "os/clock.hpp"
 
 namespace coffer::engine {
 namespace {
@@ -112,6 +113,10 @@ Async<std::expected<StepOutcome, Error>> performSnapshot(StepRun& run) {
                                         limits.outputImageMib << 20U);
       !images)
     co_return std::unexpected(images.error());
+
+  // The writer's conversation has its uid before a person is asked: what is accepted starts the sooner.
+  if (auto writer = context.store->conversations().get(run.task.id, run.task.flow.writer, os::now()); !writer)
+    co_return std::unexpected(writer.error());
 
   StepOutcome outcome;
   model::SnapshotTaken fact;
