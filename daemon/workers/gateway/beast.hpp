@@ -1,7 +1,11 @@
-#pragma once
+// A guard, since a compiler cache may hand out a precompiled header of a text with other comments: not the same file to
+// #pragma once.
+#ifndef COFFER_GATEWAY_BEAST_HPP
+#define COFFER_GATEWAY_BEAST_HPP
 
-// Beast and Asio take a minute of processor time wherever they are compiled: this header is precompiled, and included
-// only by connection.cpp, session.cpp, server.cpp and main.cpp.
+// Beast and Asio take a minute of processor time wherever they are compiled: this header is precompiled, and what is
+// made of its templates is made in two files, connection.cpp for the provider's side and agent_stream.cpp for the
+// agent's.
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -30,3 +34,5 @@ using tcp = asio::ip::tcp;
 inline constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace coffer::gateway
+
+#endif

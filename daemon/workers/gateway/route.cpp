@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "model/limits.hpp"
+#include "workers/gateway/failure.hpp"
 
 namespace coffer::gateway {
 
@@ -87,6 +88,19 @@ bool isOurHost(std::string_view host, std::uint16_t port) {
     if (host == name || host == std::string(name) + ":" + std::to_string(port)) return true;
   }
   return false;
+}
+
+Refusal refusalOf(std::string_view why) {
+  if (why == failure::kTls)
+    return {502, "provider_tls", "The provider's certificate is not good for its name, so nothing was sent to it."};
+  if (why == failure::kTimeout) return {504, "provider_timeout", "The provider did not answer in time."};
+  if (why == failure::kRedirect)
+    return {502, "provider_redirect",
+            "The provider answered with a redirect, which the model gateway does not follow."};
+  if (why == failure::kUnreachable)
+    return {502, "provider_unreachable", "The provider cannot be reached: no address that may be dialled answered."};
+  if (why == failure::kBody) return {413, "body_too_large", "The request's body is longer than the gateway takes."};
+  return {502, "provider_cut", "The provider closed the connection before it answered."};
 }
 
 }  // namespace coffer::gateway

@@ -16,6 +16,9 @@ struct Refusal {
   std::string message;
 };
 
+/// What an agent is told of a request that failed for this reason, a word of failure.hpp.
+Refusal refusalOf(std::string_view failure);
+
 /// A request that may go to the provider.
 struct Route {
   Protocol protocol = Protocol::Responses;
