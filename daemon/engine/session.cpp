@@ -16,6 +16,7 @@
 #include "engine/unit_input.hpp"
 #include "model/limits.hpp"
 #include "os/beneath.hpp"
+#include "os/log.hpp"
 
 namespace coffer::engine {
 namespace {
@@ -214,9 +215,14 @@ std::expected<std::pair<std::string, std::string>, Error> Session::outputs(const
   return std::pair{outputFile(unit, "out"), outputFile(unit, "err")};
 }
 
-std::vector<store::Refusal> Session::refusals(const std::string& role) const {
+Async<std::vector<store::Refusal>> Session::refusals(std::string role) {
   std::vector<store::Refusal> list;
-  if (!spec_.network) return list;
+  if (!spec_.network) co_return list;
+  // It writes names down a little later than it hears them, and all of them when it is stopped.
+  const auto resolver = spec_.run + "-resolver.service";
+  if (auto stopped = co_await context_.systemd->remove(resolver); !stopped)
+    log::warning(resolver +
+                 " cannot be stopped, so names that were asked last may be missing: " + stopped.error().message);
   if (auto told = context_.walls->refusals(spec_.run)) {
     for (const auto& entry : told->entries) {
       const char* protocol = entry.protocol == IPPROTO_TCP ? "tcp" : entry.protocol == IPPROTO_UDP ? "udp" : "other";
@@ -224,16 +230,16 @@ std::vector<store::Refusal> Session::refusals(const std::string& role) const {
     }
   }
   auto output = os::openDirectory(context_.places.work() + "/" + spec_.run + "-resolver");
-  if (!output) return list;
+  if (!output) co_return list;
   const auto bytes = os::readBeneath(output->get(), "names", limits::kReportBytes);
-  if (!bytes) return list;
+  if (!bytes) co_return list;
   const auto records = Records::parse(*bytes);
-  if (!records) return list;
+  if (!records) co_return list;
   for (const auto& record : records->list()) {
     if (record.key == "name") list.push_back({role, "dns", "", record.value, 53, "no network", 1});
     if (record.key == "count" && !list.empty()) list.back().count = Records::decimal(record.value);
   }
-  return list;
+  co_return list;
 }
 
 Records Session::metered() const {

@@ -62,8 +62,9 @@ class Session {
   std::expected<std::pair<std::string, std::string>, Error> outputs(const std::string& unit) const;
   [[nodiscard]] std::string outputFile(const std::string& unit, const char* which) const;
 
-  /// What was refused in the sandbox, told so far. Names from the resolver, addresses from the namespace's rules.
-  [[nodiscard]] std::vector<store::Refusal> refusals(const std::string& role) const;
+  /// All that was refused in the sandbox: names from the resolver, which is stopped for it, and addresses from the
+  /// namespace's rules. For when nothing runs in it any more; asked again it tells the same.
+  Async<std::vector<store::Refusal>> refusals(std::string role);
 
   /// What the gateway metered, as it stands in its output; empty records when there is no gateway.
   [[nodiscard]] Records metered() const;

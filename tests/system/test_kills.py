@@ -52,10 +52,10 @@ class Trial:
     def step(self, lap, word):
         return f"coffer-{self.id}-{lap}-{word}-{self.attempts.get((lap, word), 1)}"
 
-    def of_run(self, lap, word, command="", running=False):
-        """Every moment of one run: a role's turn, or a command of the gate. What is stopped comes to a halt where it next waits;
-        between a command's end and the record of it, it never does."""
-        points = ["start", *["running"] * running, "end", *["recorded"] * (self.how == "kill" or not command)]
+    @staticmethod
+    def of_run(lap, word, command="", running=False):
+        """Every moment of one run: a role's turn, or a command of the gate. What is stopped comes to its end where it next waits."""
+        points = ["start", *["running"] * running, "end", "recorded"]
         return [(point, lap, word, command) for point in points] + [("stored", lap, word, "")]
 
     def of_step(self, lap, word):

@@ -61,13 +61,14 @@ store::RunStart startOf(const StepRun& run, const GateCommand& command, std::uin
 
 // The end of a command; with the last one, in the same transaction, what was refused in all of them, so that neither
 // counts again when the step is done again.
-std::expected<void, Error> recordEnd(StepRun& run, const Session& session, const store::RunEnd& end, bool last) {
+std::expected<void, Error> recordEnd(StepRun& run, const store::RunEnd& end,
+                                     const std::vector<store::Refusal>& refused) {
   auto& store = *run.context->store;
   auto transaction = store.transaction();
   auto counted = store.runs().end(end);
   if (!counted) return std::unexpected(counted.error());
-  if (*counted && last)
-    for (const auto& refusal : session.refusals("gate"))
+  if (*counted)
+    for (const auto& refusal : refused)
       if (auto added = store.refusals().add(run.task.id, refusal); !added) return added;
   return transaction.finish();
 }
@@ -200,8 +201,9 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
       ended.status = end.status;
       ended.invocation = end.invocation;
       ended.text = command.text;
-      const bool last = !end.success() || command.unit == commands.back().unit;
-      if (auto noted = recordEnd(run, session, ended, last); !noted) co_return std::unexpected(noted.error());
+      std::vector<store::Refusal> refused;
+      if (!end.success() || command.unit == commands.back().unit) refused = co_await session.refusals("gate");
+      if (auto noted = recordEnd(run, ended, refused); !noted) co_return std::unexpected(noted.error());
       os::haltAt("recorded", command.unit);
     }
     co_await context.systemd->remove(command.unit + ".service");

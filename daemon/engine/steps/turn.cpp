@@ -341,7 +341,7 @@ Async<std::expected<WorkerResult, Error>> collect(StepRun& run, const TurnPlan& 
 }
 
 // The end of the run and what was refused in it, once.
-std::expected<void, Error> recordEnd(StepRun& run, const Session& session, std::uint64_t id,
+std::expected<void, Error> recordEnd(StepRun& run, const std::vector<store::Refusal>& refused, std::uint64_t id,
                                      const sandbox::UnitEnd& end, const model::Usage& usage, const std::string& words) {
   auto& store = *run.context->store;
   auto transaction = store.transaction();
@@ -357,7 +357,7 @@ std::expected<void, Error> recordEnd(StepRun& run, const Session& session, std::
   auto counted = store.runs().end(record);
   if (!counted) return std::unexpected(counted.error());
   if (*counted)
-    for (const auto& refusal : session.refusals(std::string(model::spell(run.step.role))))
+    for (const auto& refusal : refused)
       if (auto added = store.refusals().add(run.task.id, refusal); !added) return added;
   return transaction.finish();
 }
@@ -554,7 +554,8 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   }
   // PID 1 holds the record until ours is on disk.
   if (!ended) {
-    if (auto noted = recordEnd(run, session, runId, end, fact.usage, fact.words); !noted)
+    const auto refused = co_await session.refusals(std::string(model::spell(run.step.role)));
+    if (auto noted = recordEnd(run, refused, runId, end, fact.usage, fact.words); !noted)
       co_return std::unexpected(noted.error());
     os::haltAt("recorded", run.step.name);
   }
