@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 from conftest import run
+from moments import Stored, end, halt_at, start, until_halted
 from people import Person
+from test_kills import halting  # noqa: F401
 from test_tasks import AGENTS, until_done
 
 pytestmark = pytest.mark.deadline(400)
@@ -83,6 +85,32 @@ def test_a_policy_takes_the_work_along_with_the_branch(carol, project, repositor
     until_done(task)
     assert repository.git("rev-parse", "HEAD^") == mine
     assert [event[3] for event in task.events()].count("candidate-moved") == 1
+
+
+def test_daemon_that_is_killed_moves_the_work_once_and_lands_it_once(cofferd, halting, ready, repository):  # noqa: F811
+    """It ends when the move is made and nobody knows, and again when the branch has the commit and nobody knows; then the person
+    goes on from that."""
+    task = ready()
+    mine = repository.commit("Mine", **{"notes.txt": "mine\n"})
+    halt_at("done", f"coffer-{task.id}-0-land-1")
+    task.accept_work()
+    until_halted(cofferd)
+    assert Stored(task.id).events("candidate-moved") == []
+    end(cofferd, "kill")
+    start(cofferd)
+    task.until("ready", seconds=120)
+    assert [event["base"] for event in Stored(task.id).events("candidate-moved")] == [mine]
+    halt_at("done", f"coffer-{task.id}-0-land-2")
+    commit = task.accept_work()
+    until_halted(cofferd)
+    assert repository.head() == commit and Stored(task.id).events("landed") == []
+    end(cofferd, "kill")
+    further = repository.commit("Going on", **{"further.txt": "mine\n"})
+    start(cofferd)
+    until_done(task)
+    assert repository.head() == further and repository.git("rev-parse", "HEAD^") == commit
+    assert repository.git("status", "--porcelain") == ""
+    assert [landed[0] for landed in task.Landed] == [commit]
 
 
 def test_history_that_was_rewritten_takes_the_work_and_gives_nothing_back(ready, repository):
