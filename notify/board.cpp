@@ -13,7 +13,12 @@ std::optional<Bubble> Board::Entry::bubble() const {
   return result;
 }
 
-bool Board::Entry::due() const { return wanted && !sending && quietUntil == 0 && told != bubble(); }
+bool Board::Entry::due() const {
+  const auto now = bubble();
+  if (!now || sending || quietUntil != 0 || told == now) return false;
+  // Other buttons on what is shown are worth an update; on what was closed they are no reason to come again.
+  return !told || number != 0 || told->summary != now->summary || told->body != now->body;
+}
 
 void Board::set(Entry& entry, const TaskNews& news) {
   entry.ended = news.ended;

@@ -204,6 +204,23 @@ TEST_F(BoardTest, AFailureIsToldOfATaskThatWasSeenAlive) {
   EXPECT_THAT(shown(), IsEmpty()) << "its clean-up is no news";
 }
 
+TEST_F(BoardTest, OtherButtonsComeToWhatIsShownAndNotToWhatWasClosed) {
+  board.serverCame();
+  for (const std::uint64_t task : {1UL, 2UL}) {
+    board.learn(goesOn(task));
+    board.learn(failed(task));
+  }
+  EXPECT_EQ(shown().size(), 2U);
+  board.closed(102);
+  for (const std::uint64_t task : {1UL, 2UL}) {
+    auto news = failed(task);
+    news.bubble->buttons.push_back(Button::Retry);
+    board.learn(news);
+  }
+  EXPECT_THAT(shown(), ElementsAre("failed"));
+  EXPECT_EQ(replaced.back(), 101U);
+}
+
 TEST_F(BoardTest, AfterCofferdCameAgainOnlyWhatChangedIsShown) {
   board.serverCame();
   for (std::uint64_t task = 1; task <= 3; ++task)
