@@ -16,6 +16,33 @@ CHOOSER = """#!/bin/sh
 grep -m1 -i "^#\\{0,1\\}$(cat "$HOME/chosen")"
 """
 
+# A server that shows text and nothing else: no buttons, no markup. dunst cannot be one.
+TEXT_SERVER = """
+import dbus, dbus.service, dbus.mainloop.glib
+from gi.repository import GLib
+NAME = "org.freedesktop.Notifications"
+dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+class Server(dbus.service.Object):
+    number = 0
+    @dbus.service.method(NAME, in_signature="", out_signature="as")
+    def GetCapabilities(self):
+        return ["body"]
+    @dbus.service.method(NAME, in_signature="susssasa{sv}i", out_signature="u")
+    def Notify(self, app, replaces, icon, summary, body, actions, hints, expires):
+        self.number += 1
+        return dbus.UInt32(replaces or self.number)
+    @dbus.service.method(NAME, in_signature="u", out_signature="")
+    def CloseNotification(self, number):
+        self.NotificationClosed(number, 3)
+    @dbus.service.signal(NAME, signature="uu")
+    def NotificationClosed(self, number, reason):
+        pass
+bus = dbus.SessionBus()
+name = dbus.service.BusName(NAME, bus)
+server = Server(bus, "/org/freedesktop/Notifications")
+GLib.MainLoop().run()
+"""
+
 
 class Desktop:
     def __init__(self, user):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 from conftest import run
-from desktop import Desktop, Watch
+from desktop import TEXT_SERVER, Desktop, Watch
 from gi.repository import GLib
 from people import NAME, ROOT, Person
 
@@ -125,6 +125,21 @@ def test_a_notification_server_that_starts_again_is_shown_everything_once(deskto
     watch.closing(again)
     told = [m["payload"]["data"][3] for m in watch.messages[mark:] if m.get("member") == "Notify"]
     assert [text for text in told if text.endswith("plan to read")] == [again.summary], "once, and not what was closed by hand"
+
+
+def test_a_server_without_buttons_and_markup_gets_plain_text_and_the_command(desktop, watch, notifications, carol):
+    desktop.systemctl("stop", "dunst.service")
+    script = desktop.write("text-server.py", TEXT_SERVER)
+    desktop.run("systemd-run", "--user", "--quiet", "--unit=text-server", "--service-type=dbus",
+                "--property=BusName=org.freedesktop.Notifications", "python3", script)
+    try:
+        task = carol.new("ask-rude")
+        asks = watch.notify(summary(task, "asks you something"), seconds=90)
+        assert asks.actions == {}
+        assert "<b>bold</b> &amp; <a href=" in asks.body and asks.body.endswith(f"\ncoffer show {task.id}")
+        assert "\x1b" not in asks.body
+    finally:
+        desktop.systemctl("stop", "text-server.service")
 
 
 def test_no_notification_server_is_no_reason_to_end(desktop, watch, notifications, carol):

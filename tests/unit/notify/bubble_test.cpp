@@ -147,6 +147,8 @@ TEST(Bubble, TextOfOthersIsCutAndSaysSo) {
   EXPECT_THAT(marked, Not(HasSubstr("<0x")));
   EXPECT_TRUE(marked.ends_with("\xcc\x81…"));
   EXPECT_EQ(bubble(asking("Which?")).body, "Fix the overflow\nWhich?");
+  EXPECT_LT(bubble(asking(std::string(1000, '\x1b'))).body.size(), 2 * limits::kNotificationBytes)
+      << "what is made visible grows";
 }
 
 TEST(Capabilities, AreTakenByTheirNames) {
