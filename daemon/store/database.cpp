@@ -29,11 +29,14 @@ Error errorOf(sqlite3* handle, int code, std::string_view during) {
 }  // namespace
 
 std::expected<std::unique_ptr<Database>, Error> Database::open(const std::string& path) {
-  // Made by us first, so that it never exists with a wider mode.
-  const Fd made(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  // Made by us first, so that it never exists with a wider mode. Closed before SQLite opens it: closing any descriptor
+  // of a file drops all locks that this process has on it, and without its lock the next program that looks into the
+  // store takes itself for the only one and removes the log from under us.
+  Fd made(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!made)
     return std::unexpected(Error{errno == ENOSPC ? ErrorCode::NoSpace : ErrorCode::Internal,
                                  "cofferd's store " + path + " cannot be opened: " + std::strerror(errno) + "."});
+  made.reset();
   sqlite3* handle = nullptr;
   const int opened = sqlite3_open_v2(path.c_str(), &handle,
                                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);

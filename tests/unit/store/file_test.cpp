@@ -61,6 +61,29 @@ TEST_F(File, IsSyncedAtEveryCommit) {
   EXPECT_EQ(pragma("PRAGMA foreign_keys"), "1");
 }
 
+TEST_F(File, SomebodyElseWhoLooksIntoItTakesNothingAway) {
+  make();
+  reopen();
+  const auto log = path() + "-wal";
+  struct stat before{};
+  ASSERT_EQ(::stat(log.c_str(), &before), 0);
+  // A program of its own, which knows nothing of ours: whoever closes the last connection of a store removes its log.
+  const auto script =
+      "import sqlite3; c = sqlite3.connect('" + path() + "'); c.execute('SELECT count(*) FROM tasks'); c.close()";
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::execlp("python3", "python3", "-c", script.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  struct stat after{};
+  ASSERT_EQ(::stat(log.c_str(), &after), 0);
+  EXPECT_EQ(after.st_ino, before.st_ino);
+}
+
 TEST_F(File, AProcessThatIsKilledBeforeTheCommitHasStoredNothingOfTheAppend) {
   const auto task = planReady(make());
   const auto before = *store_->tasks().lastSequence();
