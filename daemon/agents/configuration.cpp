@@ -26,6 +26,11 @@ constexpr std::array kNumbers = std::to_array<Number>({
     {"output-image-mib", &Configuration::outputImageMib, 8, 64 * 1024},
     {"box-memory-mib", &Configuration::boxMemoryMib, 0, 16 * 1024 * 1024},
     {"box-tasks", &Configuration::boxTasks, 16, 1024 * 1024},
+    {"user-tasks-at-once", &Configuration::userTasksAtOnce, 0, 1000},
+    {"user-slice-memory-mib", &Configuration::userSliceMemoryMib, 0, 16 * 1024 * 1024},
+    {"user-slice-tasks", &Configuration::userSliceTasks, 0, 4 * 1024 * 1024},
+    {"user-disk-mib", &Configuration::userDiskMib, 0, 1024 * 1024 * 1024},
+    {"free-space-mib", &Configuration::freeSpaceMib, 0, 1024 * 1024 * 1024},
 });
 
 }  // namespace
@@ -41,6 +46,11 @@ std::expected<Configuration, std::string> Configuration::read(std::string_view t
   for (const auto& controller : result.acceptMissing)
     if (controller != "memory" && controller != "pids" && controller != "cpu" && controller != "io")
       reader.fail(reader.line("accept-missing"), "accept-missing knows memory, pids, cpu and io, not " + controller);
+
+  const auto base = reader.integer("uid-base", result.uidBase, model::kUidBaseLeast, model::kUidBaseMost);
+  if (!fault && base % model::kUidStep != 0)
+    reader.fail(reader.line("uid-base"), "uid-base has to be a multiple of " + std::to_string(model::kUidStep));
+  result.uidBase = static_cast<std::uint32_t>(base);
 
   auto numbers = reader.table("limits");
   for (const auto& number : kNumbers)

@@ -11,6 +11,7 @@
 #include "agents/binding.hpp"
 #include "model/limits.hpp"
 #include "model/turn.hpp"
+#include "model/uid_range.hpp"
 
 namespace coffer::agents {
 
@@ -18,6 +19,9 @@ namespace coffer::agents {
 struct Configuration {
   /// cgroup controllers that may be missing; every task says so then. Empty: a missing one is a refusal.
   std::vector<std::string> acceptMissing;
+
+  /// First host uid of ours; a change counts from the next start on, while nothing has a uid of the old range.
+  std::uint32_t uidBase = model::kUidBase;
 
   std::uint64_t turnMinutes = 60;
   std::uint64_t gateMinutes = 30;
@@ -27,6 +31,12 @@ struct Configuration {
   std::uint64_t outputImageMib = 192;
   std::uint64_t boxMemoryMib = 0;  ///< 0: half of the machine's
   std::uint64_t boxTasks = 1024;
+  // Totals of one user, over all their tasks.
+  std::uint64_t userTasksAtOnce = 0;     ///< 0: as many as the machine
+  std::uint64_t userSliceMemoryMib = 0;  ///< 0: three quarters of the machine's
+  std::uint64_t userSliceTasks = 0;      ///< 0: room for as many boxes as may run at once, and for what serves them
+  std::uint64_t userDiskMib = 0;         ///< 0: half of the file system with /var/lib/cofferdam, at least one task
+  std::uint64_t freeSpaceMib = 1024;     ///< stays free below what running tasks may still fill
 
   std::map<model::Role, Binding> roles;
 

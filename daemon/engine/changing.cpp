@@ -178,6 +178,7 @@ void Engine::addProject(const api::Request& request, const std::string& director
   if (!goodName(project.name))
     return done(invalid("a project's name is [a-z0-9][a-z0-9-]*, at most 31 characters; give one with --name"));
   if (auto checked = checkProject(project); !checked) return done(std::unexpected(checked.error()));
+  if (context_.obstacle) return done(std::unexpected(*context_.obstacle));
   if (project.owner == 0)
     return done(std::unexpected(
         Error{ErrorCode::AccessDenied, "root owns no project: add it as the user whose repository it is"}));
@@ -431,6 +432,8 @@ void Engine::removeProvider(const api::Request&, std::uint64_t id, api::Done<api
 
 void Engine::reload(const api::Request&, api::Done<api::Nothing> done) {
   readFiles();
+  checkUids();
+  scheduler_->reconsider();
   if (auto applied = applyRules(); !applied) return done(std::unexpected(applied.error()));
   done(api::Nothing{});
 }

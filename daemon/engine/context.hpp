@@ -1,6 +1,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ class Context {
   store::Store* store = nullptr;
   Identities identities;
   Places places;
+  /// Why this machine starts no sandbox, as far as that is known without trying; mostly nothing. No uid is taken then.
+  std::optional<Error> obstacle;
   std::string secret;  ///< the machine's, from which dummy keys are made
 
   /// The uid that the holder has, taken for it when it has none yet. `task` is 0 for what belongs to no task.

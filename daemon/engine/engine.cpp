@@ -14,6 +14,7 @@
 #include "engine/host_rules.hpp"
 #include "engine/keep.hpp"
 #include "engine/sweep.hpp"
+#include "engine/uid_clash.hpp"
 #include "engine/views.hpp"
 #include "model/actions.hpp"
 #include "model/spelling.hpp"
@@ -53,18 +54,6 @@ std::expected<std::string, Error> machineSecret(const std::string& state) {
 
 }  // namespace
 
-std::vector<std::string> missingControllers() {
-  const auto text = " " + machineFile("/sys/fs/cgroup/cgroup.controllers", 4096);
-  std::vector<std::string> missing;
-  for (const char* controller : {"memory", "pids"}) {
-    const auto at = text.find(std::string(" ") + controller);
-    const auto end = at == std::string::npos ? at : at + 1 + std::strlen(controller);
-    if (at == std::string::npos || (end < text.size() && text[end] != ' ' && text[end] != '\n'))
-      missing.emplace_back(controller);
-  }
-  return missing;
-}
-
 Engine::Engine(sd_event* event, sd_bus* bus)
     : bus_(bus),
       configuration_({"/etc/cofferdam/cofferd.toml", "/usr/lib/cofferdam/cofferd.toml"}),
@@ -103,17 +92,29 @@ std::expected<void, Error> Engine::start() {
   context_.systemd = systemd_.get();
   walls_ = std::make_unique<walls::WallsClient>();
   context_.walls = walls_.get();
+  canary_ = std::make_unique<Canary>(context_);
   keys_ = std::make_unique<KeyVault>(context_.event, places.keys());
 
   readFiles();
   if (auto hello = walls_->hello(); !hello)
     return std::unexpected(Error{ErrorCode::Environment, "coffer-walls does not answer (" + hello.error().message +
                                                              "): systemctl status coffer-walls"});
+  const auto wanted = configuration_.current().uidBase;
+  auto ranges = store_->uids().useBase(wanted);
+  if (!ranges) return std::unexpected(ranges.error());
+  ranges_ = *ranges;
+  context_.identities.use(ranges_);
+  checkUids();
   if (auto applied = applyRules(); !applied) return applied;
 
   scheduler_ = std::make_unique<Scheduler>(
-      context_, Settings{&configuration_, &agents_, &providers_, &prompts_},
-      [this](const auto& before, const auto& after, const auto& events) { told(before, after, events); });
+      context_, *canary_, Settings{&configuration_, &agents_, &providers_, &prompts_},
+      [this](const auto& before, const auto& after, const auto& events) { told(before, after, events); },
+      [this](std::uint64_t task) {
+        if (const auto waits = scheduler_->waiting(task))
+          log::info("task " + std::to_string(task) + ": " + waits->words, {{names::kFieldTask, std::to_string(task)}});
+        if (observer_) observer_->objectChanged(api::ObjectKind::Task, task);
+      });
   goOn();
   return {};
 }
@@ -133,7 +134,26 @@ void Engine::readFiles() {
     log::write(log::Level::Warning, problem, {}, names::kMessageConfiguration);
 }
 
+// Uids of ours that others have too would let these others read what an agent wrote, and pass the host table.
+void Engine::checkUids() {
+  context_.obstacle.reset();
+  const auto from = std::to_string(ranges_.first());
+  const auto to = std::to_string(ranges_.last());
+  if (const auto wanted = configuration_.current().uidBase; wanted != ranges_.first())
+    context_.obstacle = {ErrorCode::Sandbox,
+                         "no sandbox is started: cofferd.toml says uid-base = " + std::to_string(wanted) +
+                             ", but tasks and projects still have uids from " + from +
+                             " on. Delete them, or put uid-base = " + from + " back; then systemctl restart cofferd"};
+  else if (const auto clash = uidClash(ranges_))
+    context_.obstacle = {ErrorCode::Sandbox, "no sandbox is started: the host uids " + from + " to " + to +
+                                                 " are to be Cofferdam's alone, but " + *clash +
+                                                 ". Change that, or set another uid-base in "
+                                                 "/etc/cofferdam/cofferd.toml; then systemctl restart cofferd"};
+  if (context_.obstacle) log::error(context_.obstacle->message);
+}
+
 std::expected<void, Error> Engine::applyRules() {
+  if (auto set = walls_->useUids(ranges_.first()); !set) return set;
   std::vector<std::string> urls;
   std::vector<std::string> named;
   const auto known = store_->providers().list(std::nullopt);
@@ -148,16 +168,9 @@ std::expected<void, Error> Engine::applyRules() {
 }
 
 std::expected<void, Error> Engine::machineCanSeal() const {
-  const auto& accepted = configuration_.current().acceptMissing;
-  for (const auto& controller : missingControllers()) {
-    if (std::ranges::find(accepted, controller) != accepted.end()) continue;
-    return std::unexpected(
-        Error{ErrorCode::Sandbox, "this machine's cgroups lack the " + controller +
-                                      " controller, so a sandbox's limit on it would not hold; boot with a unified "
-                                      "hierarchy that has it, or let an administrator accept that in "
-                                      "/etc/cofferdam/cofferd.toml: accept-missing = [\"" +
-                                      controller + "\"]"});
-  }
+  if (context_.obstacle) return std::unexpected(*context_.obstacle);
+  if (auto refused = controllersRefused(configuration_.current().acceptMissing))
+    return std::unexpected(*std::move(refused));
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "agents/data_set.hpp"
 #include "agents/flow_file.hpp"
 #include "api/backend.hpp"
+#include "engine/canary.hpp"
 #include "engine/context.hpp"
 #include "engine/key_vault.hpp"
 #include "engine/scheduler.hpp"
@@ -83,6 +84,7 @@ class Engine : public api::Backend {
  private:
   Detached goOn();
   void readFiles();
+  void checkUids();
   std::expected<void, Error> applyRules();
   [[nodiscard]] const agents::ProviderFile* providerFile(const std::string& kind, const std::string& baseUrl) const;
   std::expected<void, Error> machineCanSeal() const;
@@ -100,10 +102,12 @@ class Engine : public api::Backend {
 
   sd_bus* bus_;
   Context context_;
+  model::UidRanges ranges_;
   std::unique_ptr<sandbox::Systemd> systemd_;
   std::unique_ptr<walls::WallsClient> walls_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<KeyVault> keys_;
+  std::unique_ptr<Canary> canary_;
   std::unique_ptr<Scheduler> scheduler_;
   api::Observer* observer_ = nullptr;
 
@@ -113,8 +117,5 @@ class Engine : public api::Backend {
   agents::DataSet<agents::ProviderFile> providers_;
   agents::DataSet<agents::PromptText> prompts_;
 };
-
-/// Which cgroup controllers this machine lacks, of those that limits need: memory, pids.
-std::vector<std::string> missingControllers();
 
 }  // namespace coffer::engine

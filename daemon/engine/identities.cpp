@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/uid_range.hpp"
 #include "os/beneath.hpp"
 
 namespace coffer::engine {
@@ -22,8 +21,8 @@ std::expected<void, Error> link(int directory, const std::string& target, const 
 
 }  // namespace
 
-std::string Identities::name(std::uint32_t uid) {
-  for (const auto& range : model::kUidRanges)
+std::string Identities::name(const model::UidRanges& ranges, std::uint32_t uid) {
+  for (const auto& range : ranges.parts())
     if (range.holds(uid)) return "coffer-" + std::string(1, range.name.front()) + std::to_string(uid - range.first);
   return "coffer-x" + std::to_string(uid);
 }
@@ -32,7 +31,7 @@ std::expected<sandbox::Identity, Error> Identities::announce(std::uint32_t uid) 
   ::mkdir(directory_.c_str(), 0755);
   auto directory = os::openDirectory(directory_);
   if (!directory) return std::unexpected(Error{ErrorCode::Environment, directory.error().message});
-  const auto user = name(uid);
+  const auto user = name(ranges_, uid);
   const auto number = std::to_string(uid);
   const std::string userRecord =
       R"({"userName":")" + user + R"(","uid":)" + number + R"(,"gid":)" + number +
@@ -57,7 +56,7 @@ std::expected<sandbox::Identity, Error> Identities::announce(std::uint32_t uid) 
 void Identities::withdraw(std::uint32_t uid) const {
   auto directory = os::openDirectory(directory_);
   if (!directory) return;
-  const auto user = name(uid);
+  const auto user = name(ranges_, uid);
   const auto number = std::to_string(uid);
   for (const auto& file : {number + ".user", number + ".group", user + ".user", user + ".group"})
     ::unlinkat(directory->get(), file.c_str(), 0);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "dbus/error.hpp"
+#include "model/uid_range.hpp"
 #include "sandbox/sealed.hpp"
 
 namespace coffer::engine {
@@ -20,10 +21,14 @@ class Identities {
   /// Takes the announcement away; the uid may no longer be in use.
   void withdraw(std::uint32_t uid) const;
 
+  /// Names are given by this range from now on.
+  void use(model::UidRanges ranges) { ranges_ = ranges; }
+
   /// The name a uid of ours has: its part and its place in it, "coffer-s12".
-  static std::string name(std::uint32_t uid);
+  static std::string name(const model::UidRanges& ranges, std::uint32_t uid);
 
  private:
+  model::UidRanges ranges_;
   std::string directory_;
 };
 

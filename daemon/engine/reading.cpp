@@ -115,8 +115,13 @@ std::expected<api::TaskView, Error> Engine::task(std::uint64_t id) const {
   if (!task->question.empty())
     if (auto text = store_->texts().read(task->question)) question = std::move(*text);
   const auto refusals = store_->refusals().ofTask(id);
-  return taskView(*task, project ? *project : store::Project{}, question,
-                  refusals ? *refusals : std::vector<store::Refusal>{});
+  auto view = taskView(*task, project ? *project : store::Project{}, question,
+                       refusals ? *refusals : std::vector<store::Refusal>{});
+  // A step that is open may still wait for what the machine has too little of just now.
+  if (const auto waits = scheduler_ ? scheduler_->waiting(id) : std::nullopt;
+      waits && std::get<0>(view.waiting).empty())
+    view.waiting = {waits->code, waits->words, waits->until};
+  return view;
 }
 
 std::expected<api::ProjectView, Error> Engine::project(std::uint64_t id) const {
@@ -249,6 +254,16 @@ void Engine::checkSystem(const api::Caller&, api::Done<std::vector<api::CheckVie
     if (lacks && !ok) check.remedy = "boot with a unified cgroup hierarchy that has the controller";
     checks.push_back(std::move(check));
   }
+  checks.push_back({"uids", context_.obstacle ? "missing" : "ok",
+                    context_.obstacle ? context_.obstacle->message : "nobody else has uids of Cofferdam's range",
+                    context_.obstacle ? "see uid-base in /etc/cofferdam/cofferd.toml" : ""});
+  const auto& broken = canary_->broken();
+  const bool proven = canary_->proven();
+  checks.push_back({"sandbox", !proven && broken ? "missing" : "ok",
+                    proven   ? "what sandboxes rest on was tried since the boot and holds"
+                    : broken ? broken->message
+                             : "what sandboxes rest on will be tried before the first run since the boot",
+                    !proven && broken ? "mend what is named, then retry the tasks that wait" : ""});
   const auto hello = walls_->hello();
   checks.push_back({"walls", hello ? "ok" : "missing", hello ? "coffer-walls answers" : hello.error().message,
                     hello ? "" : "systemctl restart coffer-walls.service"});

@@ -1,12 +1,12 @@
 #include "engine/scheduler.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "dbus/names.hpp"
 #include "engine/session.hpp"
 #include "engine/sweep.hpp"
+#include "model/limits.hpp"
 #include "os/clock.hpp"
 #include "os/event.hpp"
 #include "os/halt_point.hpp"
@@ -21,17 +21,40 @@ constexpr std::uint64_t kCleanUpPauseUs = 1'000'000;
 constexpr std::uint64_t kCleanUpPauseMaxUs = 300'000'000;
 
 bool takesSlot(model::StepKind kind) { return kind == model::StepKind::Turn || kind == model::StepKind::Gate; }
+AdmissionLimits admissionLimits(const agents::Configuration& configuration) {
+  AdmissionLimits limits;
+  limits.places = placesOf(configuration);
+  limits.placesOfUser = placesOfUser(configuration);
+  limits.floorBytes = configuration.freeSpaceMib << 20U;
+  limits.userDiskBytes = configuration.userDiskMib << 20U;
+  return limits;
+}
+
+// Whose images count as their owner's: those of every task that has not ended.
+std::vector<std::uint64_t> tasksOf(store::Store& store, std::uint32_t owner) {
+  std::vector<std::uint64_t> ids;
+  store::TaskFilter filter;
+  filter.owner = owner;
+  filter.ended = false;
+  if (const auto rows = store.tasks().list(filter, 0, limits::kLiveObjects))
+    for (const auto& row : *rows)
+      ids.push_back(row.id);
+  return ids;
+}
+
 // Steps that mount the task's images.
 bool usesImages(model::StepKind kind) { return takesSlot(kind) || kind == model::StepKind::Import; }
 bool cleansUp(model::StepKind kind) { return kind == model::StepKind::CleanUp || kind == model::StepKind::Erase; }
 
 }  // namespace
 
-Scheduler::Scheduler(Context& context, Settings settings, Told told)
-    : context_(context), settings_(settings), told_(std::move(told)) {
-  const auto named = settings_.configuration->current().tasksAtOnce;
-  slots_ = named ? named : std::max(1U, std::thread::hardware_concurrency());
-}
+Scheduler::Scheduler(Context& context, Canary& canary, Settings settings, Told told, Waits waits)
+    : context_(context),
+      canary_(canary),
+      settings_(settings),
+      told_(std::move(told)),
+      admission_({context.event, context.places, [this] { return admissionLimits(settings_.configuration->current()); },
+                  [this](std::uint32_t owner) { return tasksOf(*context_.store, owner); }, std::move(waits)}) {}
 
 void Scheduler::resume() {
   resumed_ = true;
@@ -85,6 +108,7 @@ void Scheduler::follow(const model::Task& task) {
   if (!performing.stopping && (!task.step || task.step->name != performing.step)) {
     performing.stopping = true;
     stop(task.id, performing.step);
+    admission_.withdraw(task.id);
   }
 }
 
@@ -105,25 +129,11 @@ Detached Scheduler::wakeAt(std::uint64_t id, std::uint64_t until, std::uint64_t 
   static_cast<void>(submit(id, model::Retried{}));
 }
 
-Async<Done> Scheduler::slot() {
-  if (slots_ > 0) {
-    --slots_;
-    co_return Done{};
-  }
-  Completion<Done> free;
-  waiting_.push_back(free);
-  co_await free;
-  co_return Done{};
-}
-
-void Scheduler::freeSlot() {
-  if (waiting_.empty()) {
-    ++slots_;
-    return;
-  }
-  auto next = waiting_.front();
-  waiting_.pop_front();
-  next.set({});
+// Whether PID 1 has units of the step already, from before the daemon was started: they run, whatever there is room
+// for.
+Async<bool> Scheduler::begun(std::string step) {
+  const auto units = co_await context_.systemd->list(step + "*.service");
+  co_return units && !units->empty();
 }
 
 Async<std::expected<StepOutcome, Error>> Scheduler::performStep(StepRun& run) {
@@ -169,7 +179,7 @@ Detached Scheduler::perform(std::uint64_t id) {
     if (kept && !goesOn) co_await close(id, *kept, false);
     kept.reset();
     if (slotted && !goesOn) {
-      freeSlot();
+      admission_.leave(id);
       slotted = false;
     }
     if (!task || !task->step) break;
@@ -184,11 +194,15 @@ Detached Scheduler::perform(std::uint64_t id) {
 
     // What a step held when the daemon died is in the way of the next one.
     if (first) co_await tidyOthers(context_, id, run.step.name);
+    const bool sandboxed = takesSlot(run.step.kind);
+    const bool running = first && sandboxed && co_await begun(run.step.name);
     first = false;
-
-    if (takesSlot(run.step.kind) && !slotted) {
-      co_await slot();
-      slotted = true;
+    if (sandboxed && !slotted) {
+      slotted = co_await admission_.enter(id, run.task.owner, running);
+      if (!slotted) {
+        co_await os::pause(context_.event, 0);
+        continue;
+      }
     }
     // A decision may have come while it waited.
     const auto current = context_.store->tasks().get(id);
@@ -197,8 +211,13 @@ Detached Scheduler::perform(std::uint64_t id) {
       const auto doublings = std::min<std::uint64_t>(run.step.attempt - 2, 10);
       co_await os::pause(context_.event, std::min(kCleanUpPauseUs << doublings, kCleanUpPauseMaxUs));
     }
+    // What runs already is not held up: it was proven when it was started.
+    std::expected<void, Error> sealed;
+    if (sandboxed && !running) sealed = co_await canary_.prove(settings_.configuration->current().acceptMissing);
     std::expected<StepOutcome, Error> outcome = std::unexpected(Error{});
-    if (!project && !cleansUp(run.step.kind))
+    if (!sealed)
+      outcome = std::unexpected(sealed.error());
+    else if (!project && !cleansUp(run.step.kind))
       outcome = std::unexpected(project.error());
     else
       outcome = co_await performStep(run);
@@ -215,8 +234,8 @@ Detached Scheduler::perform(std::uint64_t id) {
     os::haltAt("stored", run.step.name);
     // Images stay mounted from one step to the next only while their task holds a slot, and it holds one for what
     // follows at once unless somebody else waits for it.
-    if (slotted && !waiting_.empty()) {
-      freeSlot();
+    if (slotted && admission_.contended()) {
+      admission_.leave(id);
       slotted = false;
     }
     if (outcome && outcome->session) {

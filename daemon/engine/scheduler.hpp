@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <expected>
 #include <functional>
 #include <map>
@@ -10,6 +9,8 @@
 #include <vector>
 
 #include "dbus/error.hpp"
+#include "engine/admission.hpp"
+#include "engine/canary.hpp"
 #include "engine/step_run.hpp"
 #include "model/decide.hpp"
 #include "os/async.hpp"
@@ -35,7 +36,10 @@ class Scheduler {
   using Told =
       std::function<void(const model::Task& before, const model::Task& after, const std::vector<model::Event>& events)>;
 
-  Scheduler(Context& context, Settings settings, Told told);
+  /// Told when what a task waits for has changed, though nothing was stored.
+  using Waits = std::function<void(std::uint64_t task)>;
+
+  Scheduler(Context& context, Canary& canary, Settings settings, Told told, Waits waits);
 
   /// What is open in the store goes on from where it was. Called once, when everything else is up; until then facts are
   /// taken and nothing is performed.
@@ -45,6 +49,11 @@ class Scheduler {
   std::expected<std::string, Error> submit(std::uint64_t task, const model::Fact& fact,
                                            std::vector<std::string> texts = {},
                                            std::vector<store::Finding> findings = {}, const Call& call = {});
+
+  /// Looks again at what waits to begin: the limits have changed.
+  void reconsider() { admission_.reconsider(); }
+  /// What the task's open step waits for before it begins: a place, or room on the disk.
+  [[nodiscard]] std::optional<model::Waiting> waiting(std::uint64_t task) const { return admission_.waiting(task); }
 
   /// Steps being performed or waiting for their turn.
   [[nodiscard]] std::size_t running() const { return performing_.size(); }
@@ -59,17 +68,16 @@ class Scheduler {
   Detached wakeAt(std::uint64_t id, std::uint64_t until, std::uint64_t sequence);
   void follow(const model::Task& task);
   Async<Done> close(std::uint64_t id, Session& session, bool keepImages);
-  Async<Done> slot();
-  void freeSlot();
+  Async<bool> begun(std::string step);
   static Async<std::expected<StepOutcome, Error>> performStep(StepRun& run);
 
   Context& context_;
+  Canary& canary_;
   Settings settings_;
   Told told_;
   std::map<std::uint64_t, Performing> performing_;
   bool resumed_ = false;
-  std::size_t slots_;
-  std::deque<Completion<Done>> waiting_;
+  Admission admission_;
 };
 
 }  // namespace coffer::engine

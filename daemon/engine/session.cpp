@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -12,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-#include "engine/keep.hpp"
+#include "engine/image_mounts.hpp"
 #include "engine/unit_input.hpp"
 #include "model/limits.hpp"
 #include "os/beneath.hpp"
@@ -27,14 +28,6 @@ std::unexpected<Error> failed(const std::string& what) {
                                "cannot " + what + ": " + std::strerror(number)});
 }
 
-std::expected<void, Error> mountImage(Context& context, std::uint64_t task, const std::string& name,
-                                      const std::string& file, bool noExec) {
-  const auto path = context.places.task(task) + "/" + file;
-  Fd image(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-  if (!image) return failed("open the disk image of task " + std::to_string(task));
-  return context.walls->mountImage(name, image.get(), noExec);
-}
-
 std::string addressText(const walls::RefusalEntry& entry) {
   char text[INET6_ADDRSTRLEN] = {};
   const int family = entry.family == 6 ? AF_INET6 : AF_INET;
@@ -44,7 +37,14 @@ std::string addressText(const walls::RefusalEntry& entry) {
 }  // namespace
 
 Async<std::expected<void, Error>> makeSlices(Context& context, std::uint64_t task, std::uint32_t owner,
-                                             const sandbox::SliceLimits& box) {
+                                             sandbox::SliceLimits box, sandbox::SliceLimits user) {
+  // PID 1 may have made the owner's slice by itself, for a unit in it, so its limits are set and not only asked for at
+  // the start. They hold in it whoever makes it again, until the next boot.
+  auto totals = sandbox::sliceProperties(user);
+  for (const char* weight : {"CPUWeight", "IOWeight"})
+    totals.push_back({weight, std::uint64_t{100}});
+  auto set = co_await context.systemd->setProperties(ownerSlice(owner), std::move(totals));
+  if (!set) co_return set;
   for (const auto& [name, limits] :
        {std::pair{taskSlice(owner, task), sandbox::SliceLimits{}}, std::pair{boxSlice(owner, task), box}}) {
     auto slice = std::make_shared<sandbox::Unit>();
@@ -63,6 +63,12 @@ std::string Session::namespacePath() const { return context_.places.netns(spec_.
 std::string Session::directory(const std::string& name) const {
   return context_.places.image(taskImage(spec_.task)) + "/" + name;
 }
+bool Session::holds(const std::string& name) const {
+  std::error_code error;
+  const std::filesystem::directory_iterator entries(directory(name), error);
+  return !error && entries != std::filesystem::directory_iterator();
+}
+
 std::string Session::outputFile(const std::string& unit, const char* which) const {
   return context_.places.image(outputImage(spec_.task)) + "/" + unit + "." + which;
 }
@@ -74,9 +80,6 @@ std::expected<void, Error> Session::remount(bool readOnly) {
 }
 
 std::expected<void, Error> Session::mounts() {
-  if (auto mounted = mountImage(context_, spec_.task, taskImage(spec_.task), "image", false); !mounted) return mounted;
-  if (auto mounted = mountImage(context_, spec_.task, outputImage(spec_.task), "output.image", true); !mounted)
-    return mounted;
   for (const auto& name : spec_.directories)
     if (auto made = context_.walls->makeDirectory(taskImage(spec_.task), name, spec_.uid); !made) return made;
   if (spec_.checkout.empty()) return {};
@@ -142,9 +145,12 @@ std::expected<void, Error> Session::listeners() {
   return {};
 }
 
-std::expected<void, Error> Session::open() {
-  if (auto mounted = mounts(); !mounted) return mounted;
-  return listeners();
+Async<std::expected<void, Error>> Session::open() {
+  auto images = co_await mountImages(context_, spec_.task, spec_.owner);
+  if (!images) co_return std::unexpected(images.error());
+  notice_ = std::move(*images);
+  if (auto mounted = mounts(); !mounted) co_return mounted;
+  co_return listeners();
 }
 
 Async<std::expected<void, Error>> Session::serve() {
@@ -192,8 +198,7 @@ Async<std::expected<void, Error>> Session::close(bool keepImages) {
     }
   }
   if (keepImages) co_return result;
-  note(context_.walls->unmountImage(taskImage(spec_.task)));
-  note(context_.walls->unmountImage(outputImage(spec_.task)));
+  note(unmountImages(context_, spec_.task));
   co_return result;
 }
 

@@ -43,7 +43,7 @@ class Session {
   Session(Context& context, SessionSpec spec) : context_(context), spec_(std::move(spec)) {}
 
   /// Mounts, and the namespace with its rules and its listeners, on which connections wait from now on.
-  std::expected<void, Error> open();
+  Async<std::expected<void, Error>> open();
   /// The resolver and the gateway, beside each other, on those listeners.
   Async<std::expected<void, Error>> serve();
   /// Takes everything away, whatever stands. What could not be taken away is the error; the rest is gone. The task's
@@ -58,6 +58,10 @@ class Session {
   [[nodiscard]] std::string namespacePath() const;
   /// A directory of the task's image.
   [[nodiscard]] std::string directory(const std::string& name) const;
+  /// Whether anything is in it.
+  [[nodiscard]] bool holds(const std::string& name) const;
+  /// What open() found wrong with the images and did about it, as a sentence; mostly empty.
+  [[nodiscard]] const std::string& notice() const { return notice_; }
   /// The files that standard output and error of a unit are appended to; made so that the unit can only add to them.
   std::expected<std::pair<std::string, std::string>, Error> outputs(const std::string& unit) const;
   [[nodiscard]] std::string outputFile(const std::string& unit, const char* which) const;
@@ -80,12 +84,13 @@ class Session {
 
   Context& context_;
   SessionSpec spec_;
+  std::string notice_;
   PassedFds names_;     ///< what the resolver is to answer on
   PassedFds endpoint_;  ///< what the gateway is to answer on
 };
 
-/// The slices of a task with their limits; there already is success.
+/// The slices of a task with their limits, and its owner's with the totals; there already is success.
 Async<std::expected<void, Error>> makeSlices(Context& context, std::uint64_t task, std::uint32_t owner,
-                                             const sandbox::SliceLimits& box);
+                                             sandbox::SliceLimits box, sandbox::SliceLimits user);
 
 }  // namespace coffer::engine

@@ -72,12 +72,23 @@ void addAuthor(Records& request, const StepRun& run);
 /// What a task's sandboxes may use in all: as configured, half of the machine's memory where nothing is.
 sandbox::SliceLimits boxLimits(const agents::Configuration& configuration);
 
+/// What all of a user's tasks may use together, what serves their sandboxes included.
+sandbox::SliceLimits userLimits(const agents::Configuration& configuration);
+
+/// How many turns and gates may run at once, of everybody and of one user.
+std::size_t placesOf(const agents::Configuration& configuration);
+std::size_t placesOfUser(const agents::Configuration& configuration);
+
 /// The base of a project as a checkout that workspaces are laid over; made when it is not there. Returns its path.
 Async<std::expected<std::string, Error>> ensureCheckout(StepRun& run, std::string commit, std::string branch);
 
-/// Brings a mounted workspace that stands at the base to the step's candidate, by a worker with the uid of whoever gets
+/// Brings a mounted workspace that stands at the base to a commit of the task, by a worker with the uid of whoever gets
 /// it next.
-Async<std::expected<void, Error>> checkoutCandidate(StepRun& run, Session& session, sandbox::Identity identity);
+Async<std::expected<void, Error>> checkoutCommit(StepRun& run, Session& session, sandbox::Identity identity,
+                                                 std::string commit);
+inline Async<std::expected<void, Error>> checkoutCandidate(StepRun& run, Session& session, sandbox::Identity identity) {
+  return checkoutCommit(run, session, std::move(identity), run.step.candidate);
+}
 
 /// The object stores a worker reads, as /in/base and /in/task.
 std::vector<sandbox::Bind> stores(const StepRun& run, bool withTask);

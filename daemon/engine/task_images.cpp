@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -91,10 +92,11 @@ std::expected<void, Error> copyWritten(int from, int to) {
   return {};
 }
 
+}  // namespace
+
 Async<std::expected<void, Error>> makeImage(Context& context, std::uint64_t task, std::uint32_t owner, std::string file,
                                             std::uint64_t bytes) {
   const auto destination = context.places.task(task);
-  if (exists(destination + "/" + file)) co_return {};
   const auto name = "ext4-" + std::to_string(bytes / 1024) + "k";
   const auto formatted = context.places.templates() + "/" + name;
   if (!exists(formatted))
@@ -115,13 +117,15 @@ Async<std::expected<void, Error>> makeImage(Context& context, std::uint64_t task
   co_return {};
 }
 
-}  // namespace
-
 Async<std::expected<void, Error>> makeImages(Context& context, std::uint64_t task, std::uint32_t owner,
                                              std::uint64_t taskBytes, std::uint64_t outputBytes) {
   if (auto made = makePath(context.places.task(task)); !made) co_return made;
-  if (auto made = co_await makeImage(context, task, owner, "image", taskBytes); !made) co_return made;
-  co_return co_await makeImage(context, task, owner, "output.image", outputBytes);
+  for (const auto& [file, bytes] : {std::pair{"image", taskBytes}, std::pair{"output.image", outputBytes}}) {
+    if (exists(context.places.task(task) + "/" + file)) continue;
+    const std::string name = file;
+    if (auto made = co_await makeImage(context, task, owner, name, bytes); !made) co_return made;
+  }
+  co_return {};
 }
 
 }  // namespace coffer::engine

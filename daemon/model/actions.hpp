@@ -20,6 +20,7 @@ struct Waiting {
   std::string code;
   std::string words;
   std::uint64_t until = 0;  ///< microseconds CLOCK_REALTIME, 0 = not known
+  bool operator==(const Waiting&) const = default;
 };
 Waiting waiting(const Task& task);
 

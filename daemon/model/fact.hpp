@@ -90,6 +90,7 @@ struct TurnEnded {
   PlanDraft plan;        ///< planner's turns
   ReviewDraft review;    ///< reviewer's turns
   std::string problem;   ///< digest of the refusal as a text, input of the repair turn
+  std::string notice;    ///< what happened to the task's disk before the turn, as a sentence; mostly empty
 };
 
 struct Imported {

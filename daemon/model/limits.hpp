@@ -315,6 +315,20 @@ inline constexpr std::size_t kGateLogBytes = 2 * 1024 * 1024;
 /// Bytes of a failed command's output that the writer is told, from its end.
 inline constexpr std::size_t kFeedbackLogBytes = 16 * 1024;
 
+/// Microseconds until free space is looked at again while a task waits for it. While none does, nothing wakes up.
+inline constexpr std::chrono::microseconds kSpaceCheckTime{15'000'000};
+
+/// Processes and threads of a user's slice beside their boxes, for each task that may run at once: gateway, resolver
+/// and workers. An agent that has filled its box leaves them these.
+inline constexpr std::uint64_t kOwnProcesses = 128;
+
+/// Microseconds for which an image that was cut off is checked; an agent wrote what is in it. At the limit it counts as
+/// broken and is made anew.
+inline constexpr std::chrono::microseconds kImageCheckTime{600'000'000};
+
+/// Bytes of memory for that check; at the limit the same.
+inline constexpr std::uint64_t kImageCheckMemory = 1024ULL * 1024 * 1024;
+
 /// Tasks that are objects on the bus, at the most; the others are reached by ListTasks.
 inline constexpr std::uint32_t kLiveObjects = 4096;
 

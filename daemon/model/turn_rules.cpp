@@ -24,6 +24,7 @@ Payload endOf(const TurnEnded& fact, const Step& step) {
                   {"usage.wall", fact.usage.wallMicros}};
   if (!fact.words.empty()) payload["words"] = shortened(fact.words);
   if (!fact.session.empty()) payload["session"] = fact.session;
+  if (!fact.notice.empty()) payload["notice"] = shortened(fact.notice);
   if (step.role == Role::Writer && !fact.answer.empty()) payload["answer"] = fact.answer;
   return payload;
 }

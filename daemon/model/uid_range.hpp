@@ -20,19 +20,43 @@ struct UidRange {
   [[nodiscard]] constexpr bool holds(std::uint32_t uid) const { return uid >= first && uid <= last; }
 };
 
-/// The range and its parts, as announced by the userdb drop-ins.
-inline constexpr std::uint32_t kUidFirst = 0x7A000000;
-inline constexpr std::uint32_t kUidLast = 0x7A0FFFFF;
-inline constexpr std::array kUidRanges = std::to_array<UidRange>({
-    {UidPart::Sandbox, "sandbox", 0x7A000000, 0x7A07FFFF},
-    {UidPart::Gateway, "gateway", 0x7A080000, 0x7A09FFFF},
-    {UidPart::Relay, "relay", 0x7A0A0000, 0x7A0BFFFF},
-    {UidPart::Resolver, "resolver", 0x7A0C0000, 0x7A0DFFFF},
-    {UidPart::Worker, "worker", 0x7A0E0000, 0x7A0FFFFF},
-});
+/// Where the range begins when an administrator says nothing (uid-base in cofferd.toml), and how long it is.
+inline constexpr std::uint32_t kUidBase = 0x7A000000;
+inline constexpr std::uint32_t kUidCount = 0x100000;
+/// Where it may begin: behind the uids that systemd gives to containers (to 0x6FFFFFFF), and so that it ends before
+/// those of foreign images (from 0x7FFE0000); https://systemd.io/UIDS-GIDS. A multiple of kUidStep.
+inline constexpr std::uint32_t kUidBaseLeast = 0x70000000;
+inline constexpr std::uint32_t kUidBaseMost = 0x7FFE0000 - kUidCount;
+inline constexpr std::uint32_t kUidStep = 0x10000;
 
-constexpr const UidRange& uidRange(UidPart part) { return kUidRanges[static_cast<std::size_t>(part)]; }
+/// The range with its parts, each uid announced by a userdb drop-in while it is in use.
+class UidRanges {
+ public:
+  constexpr explicit UidRanges(std::uint32_t base = kUidBase) : base_(base) {}
 
-static_assert(kUidRanges.front().first == kUidFirst && kUidRanges.back().last == kUidLast);
+  [[nodiscard]] constexpr std::uint32_t first() const { return base_; }
+  [[nodiscard]] constexpr std::uint32_t last() const { return base_ + (kUidCount - 1); }
+  [[nodiscard]] constexpr bool holds(std::uint32_t uid) const { return uid >= first() && uid <= last(); }
+
+  [[nodiscard]] constexpr std::array<UidRange, 5> parts() const {
+    return {UidRange{UidPart::Sandbox, "sandbox", base_, base_ + 0x7FFFF},
+            UidRange{UidPart::Gateway, "gateway", base_ + 0x80000, base_ + 0x9FFFF},
+            UidRange{UidPart::Relay, "relay", base_ + 0xA0000, base_ + 0xBFFFF},
+            UidRange{UidPart::Resolver, "resolver", base_ + 0xC0000, base_ + 0xDFFFF},
+            UidRange{UidPart::Worker, "worker", base_ + 0xE0000, base_ + 0xFFFFF}};
+  }
+  [[nodiscard]] constexpr UidRange part(UidPart which) const { return parts()[static_cast<std::size_t>(which)]; }
+
+  static constexpr bool mayBegin(std::uint32_t base) {
+    return base >= kUidBaseLeast && base <= kUidBaseMost && base % kUidStep == 0;
+  }
+
+  bool operator==(const UidRanges&) const = default;
+
+ private:
+  std::uint32_t base_;
+};
+
+static_assert(UidRanges::mayBegin(kUidBase) && UidRanges().parts().back().last == UidRanges().last());
 
 }  // namespace coffer::model

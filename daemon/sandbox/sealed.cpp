@@ -136,6 +136,14 @@ void identityFiles(std::vector<Bind>& binds, const std::string& in) {
   binds.push_back({in + "/.etc/group", "/etc/group"});
 }
 
+void serves(Unit& unit) {
+  // It holds listeners that an agent is connecting to: one that failed is started again and finds them as they were.
+  unit.set("Restart", "on-failure");
+  unit.set("RestartUSec", std::uint64_t{100'000});
+  // When all of a user's tasks together have used up that user's memory, an agent is ended and not what serves it.
+  unit.set("OOMScoreAdjust", std::int32_t{-900});
+}
+
 void noNetwork(Unit& unit) { unit.set("PrivateNetwork", true); }
 
 Unit worker(const SealedSpec& spec) {
@@ -222,10 +230,8 @@ Unit gatewayUnit(const GatewaySpec& spec) {
     sealed.readOnly.push_back({file, file, true});
   Unit unit = worker(sealed);
   families(unit, {"AF_INET", "AF_INET6"});
+  serves(unit);
   if (!spec.credential.empty()) unit.set("LoadCredentialEncrypted", Pairs{{"key", spec.credential}});
-  // It holds listeners that an agent is connecting to: one that failed is started again and finds them as they were.
-  unit.set("Restart", "on-failure");
-  unit.set("RestartUSec", std::uint64_t{100'000});
   return unit;
 }
 
@@ -233,8 +239,7 @@ Unit resolverUnit(const SealedSpec& spec) {
   Unit unit = worker(spec);
   noNetwork(unit);
   families(unit, {"AF_INET"});
-  unit.set("Restart", "on-failure");
-  unit.set("RestartUSec", std::uint64_t{100'000});
+  serves(unit);
   return unit;
 }
 

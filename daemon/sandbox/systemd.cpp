@@ -306,6 +306,21 @@ Async<std::expected<void, Error>> Systemd::startUnit(std::shared_ptr<const Unit>
   co_return {};
 }
 
+Async<std::expected<void, Error>> Systemd::setProperties(std::string name, std::vector<Property> properties) {
+  auto message = methodCall(kPath, kManager, "SetUnitProperties");
+  if (!message) co_return std::unexpected(message.error());
+  auto* m = message->get();
+  int r = sd_bus_message_append(m, "sb", name.c_str(), 1);
+  if (r >= 0) r = sd_bus_message_open_container(m, 'a', "(sv)");
+  for (const auto& property : properties)
+    if (r >= 0) r = appendValue(m, property);
+  if (r >= 0) r = sd_bus_message_close_container(m);
+  if (r < 0) co_return failed("cannot describe the limits of " + name, r);
+  auto answer = co_await call(*message);
+  if (!answer) co_return std::unexpected(answer.error());
+  co_return {};
+}
+
 Async<std::expected<UnitState, Error>> Systemd::state(std::string name) {
   const auto path = unitPath(name);
   if (!path) co_return std::unexpected(path.error());

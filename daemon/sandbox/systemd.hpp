@@ -47,6 +47,9 @@ class Systemd {
   /// sandbox up is an error here. Busy when a unit of that name is loaded.
   Async<std::expected<void, Error>> startUnit(std::shared_ptr<const Unit> unit);
 
+  /// Changes properties of a unit until the next boot, whether it is loaded or not.
+  Async<std::expected<void, Error>> setProperties(std::string name, std::vector<Property> properties);
+
   /// Waits until the unit has ended; nothing when PID 1 does not know it (any more).
   Async<std::expected<std::optional<UnitEnd>, Error>> waitForEnd(std::string name);
 

@@ -6,6 +6,8 @@ namespace coffer::store {
 
 namespace {
 
+constexpr const char* kBaseCounter = "uid.base";
+
 std::vector<HeldUid> heldOf(Database::Query row) {
   std::vector<HeldUid> held;
   while (row.next())
@@ -18,7 +20,7 @@ std::vector<HeldUid> heldOf(Database::Query row) {
 std::expected<std::uint32_t, Error> Uids::take(model::UidPart part, std::uint64_t task, const std::string& holder,
                                                std::uint64_t now) {
   Database::Transaction transaction(database_);
-  const auto& range = model::uidRange(part);
+  const auto range = model::UidRanges(base()).part(part);
   const std::string counter = "uid." + std::string(range.name);
   std::uint32_t next = range.first;
   if (auto row = database_.query("SELECT value FROM counters WHERE name = ?", counter); row.next())
@@ -42,6 +44,22 @@ std::expected<std::uint32_t, Error> Uids::take(model::UidPart part, std::uint64_
   database_.run("INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
                 counter, following(next));
   return transaction.finish(next);
+}
+
+std::uint32_t Uids::base() {
+  auto row = database_.query("SELECT value FROM counters WHERE name = ?", kBaseCounter);
+  return row.next() ? static_cast<std::uint32_t>(row.integer(0)) : model::kUidBase;
+}
+
+std::expected<model::UidRanges, Error> Uids::useBase(std::uint32_t base) {
+  Database::Transaction transaction(database_);
+  auto counts = this->base();
+  if (counts != base && !database_.query("SELECT 1 FROM uids LIMIT 1").next()) {
+    counts = base;
+    database_.run("INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+                  kBaseCounter, base);
+  }
+  return transaction.finish(model::UidRanges(counts));
 }
 
 std::expected<void, Error> Uids::release(std::uint32_t uid) {

@@ -23,6 +23,10 @@ class Uids {
  public:
   explicit Uids(Database& database) : database_(database) {}
 
+  /// The range begins at `base` from now on, unless uids of another one are held: then that one stays. The value is the
+  /// range that counts.
+  std::expected<model::UidRanges, Error> useBase(std::uint32_t base);
+
   /// Errors: Limit when all of the part are held.
   std::expected<std::uint32_t, Error> take(model::UidPart part, std::uint64_t task, const std::string& holder,
                                            std::uint64_t now);
@@ -31,6 +35,8 @@ class Uids {
   std::expected<std::vector<HeldUid>, Error> all();
 
  private:
+  std::uint32_t base();
+
   Database& database_;
 };
 

@@ -276,6 +276,13 @@ std::expected<void, Error> WallsClient::attachSource(std::string_view name, int 
 
 std::expected<void, Error> WallsClient::detachSource(std::string_view name) { return plain(Verb::SourceDetach, name); }
 
+std::expected<void, Error> WallsClient::useUids(std::uint32_t base) {
+  Request request;
+  request.verb = Verb::UidsUse;
+  request.uid = base;
+  return call(request).transform([](const Answer&) {});
+}
+
 std::expected<void, Error> WallsClient::hostChange(HostSetKind set, const HostEntry& entry, bool remove) {
   Request request;
   request.verb = Verb::HostSet;

@@ -87,6 +87,8 @@ class WallsClient {
                                           const std::optional<IdMap>& map = std::nullopt);
   std::expected<void, Error> detachSource(std::string_view name);
 
+  /// Where our own uids begin, for the host table and for maps of owners; the table's sets stay.
+  std::expected<void, Error> useUids(std::uint32_t base);
   std::expected<void, Error> hostAdd(HostSetKind set, const HostEntry& entry);
   std::expected<void, Error> hostRemove(HostSetKind set, const HostEntry& entry);
   std::expected<void, Error> hostReplace(HostSetKind set, std::span<const HostEntry> entries);

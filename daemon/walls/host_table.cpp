@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -12,7 +14,6 @@
 #include <netinet/in.h>
 
 #include "model/limits.hpp"
-#include "model/uid_range.hpp"
 #include "walls/nft_rule.hpp"
 #include "walls/nft_table.hpp"
 
@@ -21,8 +22,9 @@ namespace coffer::walls {
 namespace {
 
 const NftTable kTable("cofferdam");
-// Stands in the table; another text means that another version of this program wrote it.
-constexpr std::string_view kLayout = "what cofferdam's own uids may send (layout 1)";
+// Stands in the table, with the first of the uids that its rules are about; another text means that another version of
+// this program wrote it.
+constexpr std::string_view kLayout = "what cofferdam's own uids may send (layout 1), from uid ";
 constexpr std::uint32_t kFlags = NFT_TABLE_F_OWNER | NFT_TABLE_F_PERSIST;
 
 constexpr std::uint32_t kDestination4 = 16;
@@ -163,14 +165,14 @@ void addDnsRules(NftBatch& batch, const char* chain) {
   }
 }
 
-void addRules(NftBatch& batch) {
-  const auto& gateways = model::uidRange(model::UidPart::Gateway);
-  const auto& resolvers = model::uidRange(model::UidPart::Resolver);
+void addRules(NftBatch& batch, const model::UidRanges& uids) {
+  const auto gateways = uids.part(model::UidPart::Gateway);
+  const auto resolvers = uids.part(model::UidPart::Resolver);
   kTable.addOutputChain(batch, "output", NF_ACCEPT);
   for (const char* chain : {"ours", "gateways", "resolvers", "refuse"})
     kTable.addChain(batch, chain);
 
-  rule("output").socketUid(model::kUidFirst, model::kUidLast).go(batch, "ours");
+  rule("output").socketUid(uids.first(), uids.last()).go(batch, "ours");
 
   rule("ours").socketUid(gateways.first, gateways.last).counter().go(batch, "gateways");
   rule("ours").socketUid(resolvers.first, resolvers.last).counter().go(batch, "resolvers");
@@ -241,7 +243,22 @@ Result<bool> HostTable::standing() {
     if (state.error().code == ErrorCode::NotFound) return false;
     return std::unexpected(state.error());
   }
-  return (state->flags & kFlags) == kFlags && state->owner == netlink_.port() && state->comment == kLayout;
+  if ((state->flags & kFlags) != kFlags || state->owner != netlink_.port() || !state->comment.starts_with(kLayout))
+    return false;
+  const auto base = std::string_view(state->comment).substr(kLayout.size());
+  std::uint32_t first = 0;
+  const auto [end, error] = std::from_chars(base.data(), base.data() + base.size(), first);
+  if (error != std::errc{} || end != base.data() + base.size() || !model::UidRanges::mayBegin(first)) return false;
+  uids_ = model::UidRanges(first);
+  return true;
+}
+
+Result<void> HostTable::useUids(const model::UidRanges& uids) {
+  if (uids == uids_) return {};
+  const auto before = std::exchange(uids_, uids);
+  auto built = build();
+  if (!built) uids_ = before;
+  return built;
 }
 
 Result<void> HostTable::build() {
@@ -257,11 +274,11 @@ Result<void> HostTable::build() {
   }
   NftBatch batch;
   kTable.destroy(batch);
-  kTable.create(batch, kFlags, kLayout);
+  kTable.create(batch, kFlags, std::string(kLayout) + std::to_string(uids_.first()));
   for (const NftSet& set : kSets)
     kTable.addSet(batch, set);
   kTable.addElements(batch, kSpecial, specialElements());
-  addRules(batch);
+  addRules(batch, uids_);
   for (std::size_t i = 0; i < kSets.size(); ++i)
     kTable.addElements(batch, kSets[i].name, kept[i]);
   auto sent = netlink_.send(batch.finish(), "writing the host's table `inet cofferdam`");

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "model/uid_range.hpp"
 #include "walls/netlink.hpp"
 #include "walls/request.hpp"
 
@@ -24,6 +25,10 @@ class HostTable {
   /// Exactly `entries` from now on, in one transaction. At most limits::kHostEntries.
   Result<void> replace(HostSetKind set, std::span<const HostEntry> entries);
 
+  /// The rules are about this range of uids from now on; the sets stay. The table itself remembers the range.
+  Result<void> useUids(const model::UidRanges& uids);
+  [[nodiscard]] const model::UidRanges& uids() const { return uids_; }
+
   [[nodiscard]] int socket() const { return netlink_.fd(); }
 
  private:
@@ -31,6 +36,7 @@ class HostTable {
   Result<void> build();
   Result<bool> standing();
   Netlink netlink_;
+  model::UidRanges uids_;
 };
 
 }  // namespace coffer::walls

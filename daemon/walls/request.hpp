@@ -49,6 +49,7 @@ enum class Verb : std::uint32_t {
   StateOpen =
       16,  ///< reply fd: the state directory in the host's mount namespace, O_PATH: only a mount of ours can be cloned
   HostReplace = 15,  ///< set, fd = memfd of HostEntry: exactly these from now on
+  UidsUse = 17,      ///< uid: where the range of our own uids begins (model/uid_range.hpp)
 };
 
 enum class Flag : std::uint32_t {

@@ -19,8 +19,6 @@ namespace coffer::walls {
 
 namespace {
 
-constexpr bool isOurs(std::uint32_t uid) { return uid >= model::kUidFirst && uid <= model::kUidLast; }
-
 /// What a verb may carry; anything else in a request is refused.
 struct Shape {
   Verb verb;
@@ -46,6 +44,7 @@ constexpr std::array kShapes = std::to_array<Shape>({
     {.verb = Verb::HostSet, .flags = bit(Flag::Remove)},
     {.verb = Verb::HostReplace, .fd = true},
     {.verb = Verb::StateOpen},
+    {.verb = Verb::UidsUse},
 });
 
 Result<void> check(const Request& request, const Fd& fd) {
@@ -69,8 +68,8 @@ Result<std::string> nameIn(const Name& field, const char* what) {
 
 std::string nameOf(const Request& request) { return std::string(unpackName(request.name).value_or("")); }
 
-Result<OwnerMap> ownersIn(const Request& request) {
-  if (!isOurs(request.lowerUid) || !isOurs(request.lowerGid) || !isOurs(request.uid))
+Result<OwnerMap> ownersIn(const Request& request, const model::UidRanges& ours) {
+  if (!ours.holds(request.lowerUid) || !ours.holds(request.lowerGid) || !ours.holds(request.uid))
     return refuse(ErrorCode::InvalidArgument, "owners are mapped between uids of cofferdam's own range only");
   return OwnerMap{.fromUid = request.lowerUid, .fromGid = request.lowerGid, .to = request.uid};
 }
@@ -167,6 +166,10 @@ Result<Walls::Done> Walls::dispatch(const Request& request, const Fd& fd) {
       return plain(replaceHostSet(request, fd.get()));
     case Verb::StateOpen:
       return openState();
+    case Verb::UidsUse:
+      if (!model::UidRanges::mayBegin(request.uid))
+        return refuse(ErrorCode::InvalidArgument, "the range of our own uids cannot begin there");
+      return plain(hostTable_.useUids(model::UidRanges(request.uid)));
     case Verb::DirectoryMake:
     case Verb::DirectoryRemove:
       break;
@@ -176,7 +179,7 @@ Result<Walls::Done> Walls::dispatch(const Request& request, const Fd& fd) {
   const auto directory = nameIn(request.directory, "a directory");
   if (!directory) return std::unexpected(directory.error());
   if (request.verb == Verb::DirectoryMake) {
-    if (!isOurs(request.uid))
+    if (!hostTable_.uids().holds(request.uid))
       return refuse(ErrorCode::InvalidArgument, "a directory is made for uids of cofferdam's own range only");
     return plain(mounts_.makeDirectory(*image, *directory, request.uid));
   }
@@ -226,7 +229,7 @@ Result<Walls::Done> Walls::refusals(const Request& request) const {
 }
 
 Result<void> Walls::mountWorkspace(const Request& request, int lower) const {
-  auto owners = ownersIn(request);
+  auto owners = ownersIn(request, hostTable_.uids());
   if (!owners) return std::unexpected(owners.error());
   std::optional<LayerPlace> layer;
   if (request.image != Name{} || request.directory != Name{}) {
@@ -242,7 +245,7 @@ Result<void> Walls::mountWorkspace(const Request& request, int lower) const {
 Result<void> Walls::attachSource(const Request& request, int directory) const {
   std::optional<OwnerMap> owners;
   if (has(request.flags, Flag::Mapped)) {
-    auto checked = ownersIn(request);
+    auto checked = ownersIn(request, hostTable_.uids());
     if (!checked) return std::unexpected(checked.error());
     owners = *checked;
   }

@@ -129,8 +129,8 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
   auto checkout = co_await ensureCheckout(run, run.task.start(), run.task.branch);
   if (!checkout) co_return std::unexpected(checkout.error());
   const auto& configuration = run.settings.configuration->current();
-  const auto box = boxLimits(configuration);
-  auto slices = co_await makeSlices(context, run.task.id, run.task.owner, box);
+  auto slices =
+      co_await makeSlices(context, run.task.id, run.task.owner, boxLimits(configuration), userLimits(configuration));
   if (!slices) co_return std::unexpected(slices.error());
   auto uid = context.uid(model::UidPart::Sandbox, run.task.id, run.step.name);
   if (!uid) co_return std::unexpected(uid.error());
@@ -152,7 +152,7 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
     co_await session.close();
     co_return std::unexpected(error);
   };
-  if (auto opened = session.open(); !opened) co_return co_await fail(opened.error());
+  if (auto opened = co_await session.open(); !opened) co_return co_await fail(opened.error());
 
   model::GateEnded fact;
   fact.step = run.step.name;

@@ -35,7 +35,7 @@ Async<std::expected<WorkerResult, Error>> exportClone(StepRun& run, const std::s
   auto session = std::make_shared<Session>(context, spec);
   std::expected<WorkerResult, Error> result = std::unexpected(Error{});
   auto identity = context.identities.announce(uid);
-  if (auto opened = session->open(); !opened || !identity) {
+  if (auto opened = co_await session->open(); !opened || !identity) {
     result = std::unexpected(opened ? identity.error() : opened.error());
   } else {
     WorkerRun worker;

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <thread>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -5,15 +8,36 @@
 #include "engine/session.hpp"
 #include "engine/step_run.hpp"
 #include "model/digest.hpp"
+#include "model/limits.hpp"
 
 namespace coffer::engine {
 
+namespace {
+
+std::uint64_t machineMemory() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
 sandbox::SliceLimits boxLimits(const agents::Configuration& configuration) {
-  auto memory = configuration.boxMemoryMib << 20U;
-  if (memory == 0)
-    memory =
-        static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) / 2 * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return {memory, configuration.boxTasks};
+  const auto memory = configuration.boxMemoryMib << 20U;
+  return {memory ? memory : machineMemory() / 2, configuration.boxTasks};
+}
+
+sandbox::SliceLimits userLimits(const agents::Configuration& configuration) {
+  const auto memory = configuration.userSliceMemoryMib << 20U;
+  const auto tasks = configuration.userSliceTasks;
+  return {memory ? memory : machineMemory() / 4 * 3,
+          tasks ? tasks : placesOfUser(configuration) * (configuration.boxTasks + limits::kOwnProcesses)};
+}
+
+std::size_t placesOf(const agents::Configuration& configuration) {
+  return configuration.tasksAtOnce ? configuration.tasksAtOnce : std::max(1U, std::thread::hardware_concurrency());
+}
+
+std::size_t placesOfUser(const agents::Configuration& configuration) {
+  return configuration.userTasksAtOnce ? configuration.userTasksAtOnce : placesOf(configuration);
 }
 
 std::vector<sandbox::Bind> stores(const StepRun& run, bool withTask) {
@@ -89,14 +113,15 @@ Async<std::expected<std::string, Error>> ensureCheckout(StepRun& run, std::strin
   co_return path;
 }
 
-Async<std::expected<void, Error>> checkoutCandidate(StepRun& run, Session& session, sandbox::Identity identity) {
+Async<std::expected<void, Error>> checkoutCommit(StepRun& run, Session& session, sandbox::Identity identity,
+                                                 std::string commit) {
   WorkerRun worker;
   worker.unit = run.unit("checkout");
   worker.slice = run.slice();
   worker.identity = identity;
   worker.program = "coffer-repository";
   worker.verb = "checkout";
-  worker.request.add("commit", run.step.candidate);
+  worker.request.add("commit", commit);
   worker.request.add("from", run.task.start());
   worker.request.add("update", "1");
   if (!run.task.branch.empty()) worker.request.add("branch", run.task.branch);

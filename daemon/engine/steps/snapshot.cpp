@@ -4,7 +4,6 @@
 
 #include "engine/keep.hpp"
 #include "engine/owner_directory.hpp"
-#include "engine/session.hpp"
 #include "engine/step_run.hpp"
 #include "engine/task_images.hpp"
 #include "model/digest.hpp"

@@ -7,6 +7,7 @@
 #include "agents/binding.hpp"
 #include "agents/turn_brief.hpp"
 #include "agents/turn_command.hpp"
+#include "engine/image_mounts.hpp"
 #include "engine/keep.hpp"
 #include "engine/session.hpp"
 #include "engine/step_run.hpp"
@@ -86,7 +87,8 @@ std::expected<void, Error> chooseProvider(const StepRun& run, TurnPlan& plan) {
                                                           ": add one with coffer provider add"});
 }
 
-std::expected<TurnPlan, Error> planTurn(StepRun& run) {
+// `forgotten`: the conversation's home is gone, so the agent begins anew.
+std::expected<TurnPlan, Error> planTurn(StepRun& run, bool forgotten = false) {
   TurnPlan plan;
   plan.letter = run.step.conversation;
   const auto role = model::bindingRole(run.task.flow, run.step.role);
@@ -101,7 +103,7 @@ std::expected<TurnPlan, Error> planTurn(StepRun& run) {
   if (auto chosen = chooseProvider(run, plan); !chosen) return std::unexpected(chosen.error());
 
   const auto known = run.task.conversations.find(plan.letter);
-  if (known != run.task.conversations.end()) plan.session = known->second.session;
+  if (known != run.task.conversations.end() && !forgotten) plan.session = known->second.session;
   auto conversation = run.context->store->conversations().get(run.task.id, plan.letter, os::now());
   if (!conversation) return std::unexpected(conversation.error());
   plan.conversation = conversation->id;
@@ -149,6 +151,8 @@ std::expected<TurnPlan, Error> planTurn(StepRun& run) {
   return plan;
 }
 
+bool writes(const StepRun& run) { return run.step.role == Role::Writer || run.step.turn == TurnKind::SelfReview; }
+
 SessionSpec sessionFor(const StepRun& run, const TurnPlan& plan, const std::string& checkout) {
   SessionSpec spec;
   spec.task = run.task.id;
@@ -156,8 +160,7 @@ SessionSpec sessionFor(const StepRun& run, const TurnPlan& plan, const std::stri
   spec.run = run.step.name;
   spec.uid = plan.uid;
   spec.checkout = checkout;
-  const bool writes = run.step.role == Role::Writer || run.step.turn == TurnKind::SelfReview;
-  if (writes)
+  if (writes(run))
     spec.layer = "ws-" + lower(plan.letter);
   else if (!run.step.candidate.empty())
     spec.layer = "ws-" + run.step.name;  // a fresh copy of the candidate for this reviewer, gone with the turn
@@ -184,6 +187,30 @@ Async<std::expected<void, Error>> prepareReview(StepRun& run, const TurnPlan& pl
   if (!identity) co_return std::unexpected(identity.error());
   if (auto made = co_await checkoutCandidate(run, session, *identity); !made) co_return made;
   co_return session.remount(true);
+}
+
+// What a power cut took from the task's disk is made good before the agent begins: its memory is not asked for, its
+// workspace is what was last taken in, and it is told.
+Async<std::expected<void, Error>> makeGood(StepRun& run, TurnPlan& plan, Session& session) {
+  auto& context = *run.context;
+  if (!plan.session.empty() && !session.holds("home-" + lower(plan.letter))) {
+    auto anew = planTurn(run, true);
+    if (!anew) co_return std::unexpected(anew.error());
+    plan = std::move(*anew);
+  }
+  auto notice = session.notice();
+  if (writes(run) && imageLost(context, run.task.id)) {
+    if (notice.empty()) notice = "The task's disk was lost in a crash: the work is as it was last taken in.";
+    if (!run.task.writerCommit.empty()) {
+      auto identity = context.identities.announce(plan.uid);
+      if (!identity) co_return std::unexpected(identity.error());
+      if (auto brought = co_await checkoutCommit(run, session, *identity, run.task.writerCommit); !brought)
+        co_return brought;
+    }
+    if (auto forgotten = forgetLost(context, run.task.id); !forgotten) co_return forgotten;
+  }
+  if (!notice.empty()) plan.prompt += "\nFrom Cofferdam, before you begin: " + notice + "\n";
+  co_return {};
 }
 
 sandbox::AgentSpec agentSpec(const StepRun& run, const TurnPlan& plan, const Session& session,
@@ -437,8 +464,8 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   auto checkout = co_await ensureCheckout(run, run.task.start(), run.task.branch);
   if (!checkout) co_return std::unexpected(checkout.error());
   const auto& configuration = run.settings.configuration->current();
-  const auto box = boxLimits(configuration);
-  auto slices = co_await makeSlices(context, run.task.id, run.task.owner, box);
+  auto slices =
+      co_await makeSlices(context, run.task.id, run.task.owner, boxLimits(configuration), userLimits(configuration));
   if (!slices) co_return std::unexpected(slices.error());
 
   auto record = context.store->runs().byUnit(run.step.name);
@@ -449,11 +476,17 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
 
   auto held = std::make_shared<Session>(context, sessionFor(run, *plan, *checkout));
   auto& session = *held;
-  if (auto opened = session.open(); !opened) {
+  if (auto opened = co_await session.open(); !opened) {
     co_await session.close();
     co_return std::unexpected(opened.error());
   }
   const auto prepared = co_await context.systemd->state(run.step.name + ".service");
+  if (prepared && !prepared->loaded && !began) {
+    if (auto good = co_await makeGood(run, *plan, session); !good) {
+      co_await session.close();
+      co_return std::unexpected(good.error());
+    }
+  }
   if (!run.step.candidate.empty() && run.step.role != Role::Writer && prepared && !prepared->loaded && !began) {
     auto serving = begin(session.serve());
     auto review = co_await prepareReview(run, *plan, session);
@@ -525,6 +558,7 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   fact.usage.requests = static_cast<std::int64_t>(metered.number("requests"));
   if (end.endedUs > end.startedUs) fact.usage.wallMicros = static_cast<std::int64_t>(end.endedUs - end.startedUs);
   fact.session = report.get("session");
+  fact.notice = session.notice();
 
   const auto agentError = report.get("error-class");
   const auto error = !metered.get("error").empty() ? metered.get("error") : agentError;

@@ -56,5 +56,12 @@ TEST(ConfigurationFile, KeepsTheLastGoodOneAndSaysWhatIsWrong) {
   EXPECT_EQ(file.problem(), "");
 }
 
+TEST(Configuration, TheRangeOfUidsBeginsWhereNobodyElsesDoes) {
+  EXPECT_EQ(Configuration::read("", "c")->uidBase, model::kUidBase);
+  EXPECT_EQ(Configuration::read("uid-base = 0x71230000\n", "c")->uidBase, 0x71230000U);
+  for (const char* base : {"0", "1000", "100000", "0x6FFF0000", "0x71230001", "0x7FFE0000", "0x80000000", "-1", "'x'"})
+    EXPECT_FALSE(Configuration::read("uid-base = " + std::string(base) + "\n", "c")) << base;
+}
+
 }  // namespace
 }  // namespace coffer::agents

@@ -32,9 +32,9 @@ TEST(TaskOfName, TellsWhoseAnythingOfOursIs) {
 }
 
 TEST(Identities, NameEachUidByItsPart) {
-  EXPECT_EQ(Identities::name(0x7A000001), "coffer-s1");
-  EXPECT_EQ(Identities::name(0x7A080000), "coffer-g0");
-  EXPECT_EQ(Identities::name(0x7A0E0000 + 12), "coffer-w12");
+  EXPECT_EQ(Identities::name(model::UidRanges(), 0x7A000001), "coffer-s1");
+  EXPECT_EQ(Identities::name(model::UidRanges(), 0x7A080000), "coffer-g0");
+  EXPECT_EQ(Identities::name(model::UidRanges(), 0x7A0E0000 + 12), "coffer-w12");
 }
 
 TEST(Title, IsTheFirstLineCutWhereACharacterEnds) {

@@ -22,7 +22,7 @@ TEST_F(Tables, AUidIsHeldUntilItIsReleasedAndThenTheLastToComeAgain) {
 }
 
 TEST_F(Tables, TheEndOfAPartBeginsAgainAndSkipsWhatIsHeld) {
-  const auto& range = model::uidRange(model::UidPart::Sandbox);
+  const auto range = model::UidRanges().part(model::UidPart::Sandbox);
   store_->database().script("INSERT INTO counters VALUES ('uid.sandbox', " + std::to_string(range.last) + ")");
   EXPECT_EQ(*store_->uids().take(model::UidPart::Sandbox, 1, "a", 1), range.last);
   store_->database().script("INSERT INTO uids VALUES (" + std::to_string(range.first) + ", 'sandbox', 1, 'old', 1)");
@@ -30,13 +30,25 @@ TEST_F(Tables, TheEndOfAPartBeginsAgainAndSkipsWhatIsHeld) {
 }
 
 TEST_F(Tables, APartThatIsAllHeldIsALimit) {
-  const auto& range = model::uidRange(model::UidPart::Resolver);
+  const auto range = model::UidRanges().part(model::UidPart::Resolver);
   store_->database().script("WITH RECURSIVE n(u) AS (SELECT " + std::to_string(range.first) +
                             " UNION ALL SELECT u + 1 FROM n WHERE u < " + std::to_string(range.last) +
                             ") INSERT INTO uids SELECT u, 'resolver', 1, 'x', 1 FROM n");
   EXPECT_EQ(store_->uids().take(model::UidPart::Resolver, 1, "a", 1).error().code, ErrorCode::Limit);
   ASSERT_TRUE(store_->uids().release(range.last - 3));
   EXPECT_EQ(*store_->uids().take(model::UidPart::Resolver, 1, "a", 1), range.last - 3);
+}
+
+TEST_F(Tables, TheRangeMovesOnlyWhileNothingOfTheOldOneIsHeld) {
+  EXPECT_EQ(store_->uids().useBase(0x71000000)->first(), 0x71000000U);
+  const auto held = *store_->uids().take(model::UidPart::Sandbox, 1, "a", 1);
+  EXPECT_EQ(held, 0x71000000U);
+  EXPECT_EQ(store_->uids().useBase(0x72000000)->first(), 0x71000000U);
+  reopen();
+  EXPECT_EQ(*store_->uids().take(model::UidPart::Sandbox, 1, "b", 1), held + 1);
+  ASSERT_TRUE(store_->uids().release(held));
+  ASSERT_TRUE(store_->uids().release(held + 1));
+  EXPECT_EQ(store_->uids().useBase(0x72000000)->first(), 0x72000000U);
 }
 
 TEST_F(Tables, AConversationKeepsItsUidAndGivesItBackWhenItsHomeIsGone) {

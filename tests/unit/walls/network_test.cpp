@@ -87,7 +87,7 @@ HostEntry four(const char* address, std::uint16_t port) {
 
 class HostTableTest : public WallsTest {
  protected:
-  static std::uint32_t uid(model::UidPart part) { return model::uidRange(part).first + 7; }
+  static std::uint32_t uid(model::UidPart part) { return model::UidRanges().part(part).first + 7; }
   static int tryAs(std::uint32_t uid, const char* address, std::uint16_t port) {
     return asUid(uid, "", [&] { return reach(SOCK_STREAM, address, port); });
   }
@@ -100,10 +100,11 @@ TEST_F(HostTableTest, LetsOursSpeakToNothingUntilItIsTold) {
   for (const auto part : {model::UidPart::Sandbox, model::UidPart::Gateway, model::UidPart::Relay,
                           model::UidPart::Resolver, model::UidPart::Worker})
     EXPECT_EQ(tryAs(uid(part), "127.0.0.1", 8080), ECONNREFUSED);
-  EXPECT_EQ(tryAs(model::kUidFirst, "127.0.0.1", 8080), ECONNREFUSED);
-  EXPECT_EQ(tryAs(model::kUidLast, "127.0.0.1", 8080), ECONNREFUSED);
-  EXPECT_EQ(tryAs(model::kUidFirst - 1, "127.0.0.1", 8080), 0);
-  EXPECT_EQ(tryAs(model::kUidLast + 1, "127.0.0.1", 8080), 0);
+  constexpr model::UidRanges kUids;
+  EXPECT_EQ(tryAs(kUids.first(), "127.0.0.1", 8080), ECONNREFUSED);
+  EXPECT_EQ(tryAs(kUids.last(), "127.0.0.1", 8080), ECONNREFUSED);
+  EXPECT_EQ(tryAs(kUids.first() - 1, "127.0.0.1", 8080), 0);
+  EXPECT_EQ(tryAs(kUids.last() + 1, "127.0.0.1", 8080), 0);
 }
 
 TEST_F(HostTableTest, OpensExactlyWhatAnAdministratorNamedToGatewaysOnly) {
@@ -174,6 +175,27 @@ TEST_F(HostTableTest, StandsAgainstAFlushAndIsTakenOverWithItsSets) {
   EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "127.0.0.1", 8443), 0);
   ASSERT_TRUE(walls().hostRemove(HostSetKind::GatewayExact, four("127.0.0.1", 8443)));
   EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "127.0.0.1", 8443), ECONNREFUSED);
+}
+
+TEST_F(HostTableTest, IsAboutTheRangeThatItWasToldAndRemembersIt) {
+  const Fd named = listenOn("127.0.0.1", 8443);
+  constexpr model::UidRanges kMoved(0x71230000);
+  const auto gateway = kMoved.part(model::UidPart::Gateway).first + 7;
+  ASSERT_TRUE(walls().hostAdd(HostSetKind::GatewayExact, four("127.0.0.1", 8443)));
+  EXPECT_EQ(tryAs(kMoved.first(), "127.0.0.1", 8443), 0) << "nobody's yet";
+  ASSERT_TRUE(walls().useUids(kMoved.first()));
+  EXPECT_EQ(tryAs(kMoved.first(), "127.0.0.1", 8443), ECONNREFUSED);
+  EXPECT_EQ(tryAs(kMoved.last(), "127.0.0.1", 8443), ECONNREFUSED);
+  EXPECT_EQ(tryAs(gateway, "127.0.0.1", 8443), 0) << "the sets stay";
+  EXPECT_EQ(tryAs(model::UidRanges().first(), "127.0.0.1", 8443), 0);
+  machine.end();
+  std::map<std::string, Fd> kept;
+  kept.emplace("host-table", Fd(machine.hostTable()));
+  machine.start(FdStore(std::move(kept)));
+  EXPECT_EQ(tryAs(kMoved.first(), "127.0.0.1", 8443), ECONNREFUSED);
+  EXPECT_EQ(tryAs(gateway, "127.0.0.1", 8443), 0);
+  for (const std::uint32_t base : {0U, 1000U, 0x71230001U, 0x7FFE0000U})
+    EXPECT_FALSE(walls().useUids(base)) << base;
 }
 
 TEST_F(HostTableTest, RefusesEntriesThatSayTooLittle) {

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <systemd/sd-event.h>
+
+#include "engine/places.hpp"
+#include "model/actions.hpp"
+#include "model/limits.hpp"
+#include "os/async.hpp"
+
+namespace coffer::engine {
+
+/// What may run at once. Bytes are of the file system that holds the state directory.
+struct AdmissionLimits {
+  std::size_t places = 1;           ///< turns and gates of all tasks
+  std::size_t placesOfUser = 1;     ///< of one user's tasks
+  std::uint64_t floorBytes = 0;     ///< stays free when everything admitted has filled its images
+  std::uint64_t userDiskBytes = 0;  ///< 0: half of the file system, but at least what one task needs
+};
+
+/// The images of a task, as the file system has them.
+struct ImageSpace {
+  std::uint64_t used = 0;  ///< bytes that are allocated
+  std::uint64_t rest = 0;  ///< bytes that may still be written to them
+};
+ImageSpace imageSpace(const Places& places, std::uint64_t task);
+
+struct DiskSpace {
+  std::uint64_t free = 0;  ///< bytes for others than the file system's own reserve
+  std::uint64_t total = 0;
+};
+DiskSpace diskSpace(const Places& places);
+
+/// One turn or gate that asks to begin, or has begun.
+struct Applicant {
+  std::uint64_t task = 0;
+  std::uint32_t owner = 0;
+  ImageSpace space;
+};
+
+/// Why it may not begin now: a code and a sentence; nothing when it may. A pure function. `userImages` is what all
+/// images of the applicant's owner have allocated.
+std::optional<model::Waiting> refusal(const Applicant& applicant, const std::vector<Applicant>& admitted,
+                                      const DiskSpace& disk, std::uint64_t userImages, const AdmissionLimits& limits);
+
+/// Which turns and gates may begin: within the machine's and the user's number, and only while what all that run may
+/// still write fits on the disk above a floor. Who may not begin waits in order of arrival, without holding up others,
+/// and is asked again whenever something ends, when the limits change, and, while somebody waits for space, every
+/// limits::kSpaceCheckTime.
+class Admission {
+ public:
+  struct Sources {
+    sd_event* event = nullptr;
+    Places places;
+    std::function<AdmissionLimits()> limits;
+    std::function<std::vector<std::uint64_t>(std::uint32_t owner)> tasksOf;  ///< that may have images
+    std::function<void(std::uint64_t task)> changed;  ///< waiting() of the task says another thing
+    std::chrono::microseconds spaceCheck = limits::kSpaceCheckTime;
+  };
+  explicit Admission(Sources sources) : sources_(std::move(sources)) {}
+
+  /// True once the task may begin; false when it was withdrawn while it waited. `begun`: it runs already (the daemon
+  /// was away) and is only counted.
+  Async<bool> enter(std::uint64_t task, std::uint32_t owner, bool begun);
+  /// What was admitted has ended.
+  void leave(std::uint64_t task);
+  /// Takes a task that waits out of the line; nothing when it does not wait.
+  void withdraw(std::uint64_t task);
+  /// Looks at everybody who waits again.
+  void reconsider();
+  /// Whether anybody waits.
+  [[nodiscard]] bool contended() const { return !waiters_.empty(); }
+  /// What the task waits for here; nothing when it does not.
+  [[nodiscard]] std::optional<model::Waiting> waiting(std::uint64_t task) const;
+
+ private:
+  struct Waiter {
+    Applicant applicant;
+    model::Waiting why;
+    Completion<bool> admitted;
+  };
+  [[nodiscard]] std::optional<model::Waiting> judge(Applicant& applicant);
+  Detached watchSpace();
+
+  Sources sources_;
+  std::vector<Applicant> admitted_;
+  std::deque<Waiter> waiters_;
+  bool watching_ = false;
+};
+
+}  // namespace coffer::engine

@@ -1,0 +1,194 @@
+#include "engine/image_mounts.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dbus/names.hpp"
+#include "engine/task_images.hpp"
+#include "engine/unit_input.hpp"
+#include "model/limits.hpp"
+#include "os/beneath.hpp"
+#include "os/log.hpp"
+
+namespace coffer::engine {
+namespace {
+
+// Beside the images, on disk before one of them is mounted and gone after both were unmounted.
+constexpr const char* kMountedMark = "mounted";
+// There from before an image is made anew until its writer's workspace has been brought to the last import.
+constexpr const char* kLostMark = "lost";
+
+struct Image {
+  std::string name;  ///< what coffer-walls calls it
+  const char* file;
+  const char* what;  ///< in names of units
+  bool noExec;
+};
+
+std::array<Image, 2> imagesOf(std::uint64_t task) {
+  return {Image{taskImage(task), "image", "image", false}, Image{outputImage(task), "output.image", "output", true}};
+}
+
+std::unexpected<Error> failed(const std::string& what) {
+  const int number = errno;
+  return std::unexpected(Error{number == ENOSPC ? ErrorCode::NoSpace : ErrorCode::Internal,
+                               "cannot " + what + ": " + std::strerror(number)});
+}
+
+bool isThere(const std::string& path) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+bool isMounted(const std::string& path) {
+  struct statx status{};
+  return ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &status) == 0 &&
+         (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+std::expected<void, Error> setMark(const std::string& directory, const char* mark) {
+  if (isThere(directory + "/" + mark)) return {};
+  auto opened = os::openDirectory(directory);
+  if (!opened) return std::unexpected(opened.error());
+  return os::writeFile(opened->get(), mark, {}, 0600, true);
+}
+
+std::expected<void, Error> takeMark(const std::string& directory, const char* mark) {
+  if (::unlink((directory + "/" + mark).c_str()) < 0 && errno != ENOENT) return failed("forget a mark of ours");
+  return {};
+}
+
+enum class Checked { Good, Mended, Broken };
+
+// e2fsck(8): 0 nothing to do, 1 and 2 mended; anything else, a crash of it too, leaves an image that is not mounted.
+Checked verdict(const std::optional<sandbox::UnitEnd>& end) {
+  if (end && end->success()) return Checked::Good;
+  if (end && end->result == "exit-code" && (end->status == 1 || end->status == 2)) return Checked::Mended;
+  return Checked::Broken;
+}
+
+Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runCheck(Context& context, sandbox::SealedSpec spec) {
+  auto unit = std::make_shared<sandbox::Unit>(sandbox::workerUnit(spec));
+  auto started = co_await context.systemd->startUnit(unit);
+  std::expected<std::optional<sandbox::UnitEnd>, Error> end = std::nullopt;
+  if (started)
+    end = co_await context.systemd->waitForEnd(unit->name);
+  else
+    end = std::unexpected(started.error());
+  co_await context.systemd->remove(unit->name);
+  co_return end;
+}
+
+// The image belongs to the worker's uid while it is checked, so that it cannot be mounted meanwhile: coffer-walls takes
+// root's only.
+Async<std::expected<Checked, Error>> check(Context& context, std::uint64_t task, std::uint32_t owner, Image image) {
+  const auto path = context.places.task(task) + "/" + image.file;
+  const auto unit = "coffer-" + std::to_string(task) + "-0-fsck-" + image.what + "-1";
+  auto uid = context.uid(model::UidPart::Worker, task, unit);
+  if (!uid) co_return std::unexpected(uid.error());
+  auto identity = context.identities.announce(*uid);
+  if (!identity) co_return std::unexpected(identity.error());
+  co_await context.systemd->remove(unit + ".service");
+  const std::vector<std::string> points = {"image"};
+  auto in = writeInput(context.places, unit, *identity, {}, points);
+  if (!in) co_return std::unexpected(in.error());
+  const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file || ::fchown(file.get(), *uid, *uid) < 0)
+    co_return failed("hand the disk image of task " + std::to_string(task) + " to its check");
+  sandbox::SealedSpec spec;
+  spec.name = unit;
+  spec.slice = taskSlice(owner, task);
+  spec.identity = *identity;
+  spec.in = *in;
+  spec.command = {{"/usr/sbin/e2fsck", "-f", "-y", "/in/image"}};
+  spec.limits.runtimeUs = static_cast<std::uint64_t>(limits::kImageCheckTime.count());
+  spec.limits.memoryBytes = limits::kImageCheckMemory;
+  spec.writable = {{path, "/in/image"}};
+  auto end = co_await runCheck(context, std::move(spec));
+  if (::fchown(file.get(), 0, 0) < 0)
+    co_return failed("take the disk image of task " + std::to_string(task) + " back from its check");
+  static_cast<void>(removeInput(context.places, unit));
+  context.releaseUid(task, unit);
+  if (!end) co_return std::unexpected(end.error());
+  co_return verdict(*end);
+}
+
+std::expected<std::uint64_t, Error> sizeOf(const std::string& path) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) < 0) return failed("look at " + path);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+// Checks one image that was cut off; the value is what became of it, as a sentence.
+Async<std::expected<std::string, Error>> recover(Context& context, std::uint64_t task, std::uint32_t owner,
+                                                 Image image) {
+  const std::string which = image.noExec ? "The disk with what the runs printed" : "The task's disk";
+  const auto cut = which + " was not unmounted cleanly (a crash or a power cut). ";
+  auto checked = co_await check(context, task, owner, image);
+  if (!checked) co_return std::unexpected(checked.error());
+  if (*checked == Checked::Good) co_return cut + "It was checked, and nothing was wrong with it. ";
+  if (*checked == Checked::Mended) co_return cut + "It was checked and mended; what was written last may be missing. ";
+  const auto directory = context.places.task(task);
+  const auto path = directory + "/" + image.file;
+  auto bytes = sizeOf(path);
+  if (!bytes) co_return std::unexpected(bytes.error());
+  if (!image.noExec)
+    if (auto marked = setMark(directory, kLostMark); !marked) co_return std::unexpected(marked.error());
+  if (auto made = co_await makeImage(context, task, owner, image.file, *bytes); !made)
+    co_return std::unexpected(made.error());
+  co_return cut + (image.noExec ? "It could not be mended and was made anew, empty. "
+                                : "It could not be mended and was made anew: the work is as it was last taken in, the "
+                                  "agents' memories are gone. ");
+}
+
+}  // namespace
+
+Async<std::expected<std::string, Error>> mountImages(Context& context, std::uint64_t task, std::uint32_t owner) {
+  const auto directory = context.places.task(task);
+  std::string told;
+  const auto images = imagesOf(task);
+  const bool marked = isThere(directory + "/" + kMountedMark);
+  for (const auto& image : images) {
+    if (!marked || isMounted(context.places.image(image.name))) continue;
+    auto words = co_await recover(context, task, owner, image);
+    if (!words) co_return std::unexpected(words.error());
+    told += *words;
+  }
+  if (!told.empty()) {
+    told.pop_back();
+    log::warning("task " + std::to_string(task) + ": " + told, {{names::kFieldTask, std::to_string(task)}});
+  }
+  if (auto set = setMark(directory, kMountedMark); !set) co_return std::unexpected(set.error());
+  for (const auto& image : images) {
+    const Fd file(::open((directory + "/" + image.file).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (!file) co_return failed("open the disk image of task " + std::to_string(task));
+    if (auto mounted = context.walls->mountImage(image.name, file.get(), image.noExec); !mounted)
+      co_return std::unexpected(mounted.error());
+  }
+  co_return told;
+}
+
+std::expected<void, Error> unmountImages(Context& context, std::uint64_t task) {
+  std::expected<void, Error> result;
+  for (const auto& image : imagesOf(task))
+    if (auto gone = context.walls->unmountImage(image.name); !gone && result) result = gone;
+  if (!result) return result;
+  return takeMark(context.places.task(task), kMountedMark);
+}
+
+bool imageLost(const Context& context, std::uint64_t task) {
+  return isThere(context.places.task(task) + "/" + kLostMark);
+}
+
+std::expected<void, Error> forgetLost(const Context& context, std::uint64_t task) {
+  return takeMark(context.places.task(task), kLostMark);
+}
+
+}  // namespace coffer::engine

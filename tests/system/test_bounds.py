@@ -1,0 +1,188 @@
+"""What one task, one user and the machine may use, and what is not started because it would not hold."""
+
+import pwd
+from pathlib import Path
+
+import pytest
+from conftest import run
+from people import CallError, Person
+
+pytestmark = pytest.mark.deadline(400)
+AGENTS = {"planner": "instant", "writer": "instant", "reviewer": "instant"}
+SETTINGS = Path("/etc/cofferdam/cofferd.toml")
+PROVEN = Path("/run/cofferdam/canary")
+
+
+@pytest.fixture
+def carol():
+    person = Person("carol")
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def project(cofferd, instant_agent, make_repository, carol):
+    path = carol.add_project(make_repository("carol"), test=["make test"], agents=AGENTS)
+    yield path
+    for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
+        if row["State"] not in ("done", "failed", "cancelled"):
+            carol.call(f"/org/cofferdam/Cofferdam1/task/{row['Id']}", "Task", "Cancel", "(a{sv})", ({},))
+    carol.call(path, "Project", "Remove", "(a{sv})", ({},))
+
+
+@pytest.fixture
+def setting():
+    """setting("free-space-mib = 1") adds to [limits] and reloads; what was said before counts again after the test."""
+    before = SETTINGS.read_text(encoding="utf-8")
+
+    def say(limit, reload=True):
+        SETTINGS.write_text(f"{before}\n[limits]\n{limit}\n" if limit else before, encoding="utf-8")
+        if reload:
+            run("systemctl", "reload", "cofferd.service")
+
+    yield say
+    say("")
+
+
+def active(unit):
+    return run("systemctl", "is-active", unit, check=False).stdout.strip() == "active"
+
+
+def test_a_turn_waits_for_room_on_the_disk_and_goes_on_by_itself(carol, project, setting, journal):
+    setting("free-space-mib = 1000000000")
+    task = carol.create_task(project, "Say more")
+    journal.wait("It waits for room on the disk", COFFER_TASK=task.id)
+    code, words, _ = task.Waiting
+    assert code == "space" and "goes on by itself" in words
+    assert task.runs() == [] and task.Parked == ""
+    setting("")
+    task.until("plan-ready")
+    assert task.Waiting[0] == "plan"
+
+
+def test_a_task_that_waits_for_room_can_be_cancelled(carol, project, setting, journal):
+    setting("free-space-mib = 1000000000")
+    task = carol.create_task(project, "Say more")
+    journal.wait("It waits for room on the disk", COFFER_TASK=task.id)
+    task.cancel()
+    journal.wait(f"task {task.id} is cancelled")
+    image = Path(f"/var/lib/cofferdam/tasks/{task.id}/image")
+    while image.exists():  # gone with the clean-up, which is the last event
+        assert task.State == "cancelled"
+        carol.call(task.path, "Task", "Wait", "(tt)", (task.Sequence, 1_000_000))
+
+
+def test_what_a_users_tasks_may_take_is_bounded(carol, project, setting, journal):
+    setting("user-disk-mib = 1")
+    task = carol.create_task(project, "Say more")
+    journal.wait("It waits for room among its owner's tasks", COFFER_TASK=task.id)
+    assert task.Waiting[0] == "user-space"
+    setting("")
+    task.until("plan-ready")
+
+
+def test_a_users_tasks_at_once_are_bounded(carol, project, setting, journal, bus):
+    setting("user-tasks-at-once = 1\ntasks-at-once = 4")
+    first = carol.create_task(project, "hang-plan")
+    bus.until(lambda: active(f"coffer-{first.id}-0-planner-1.service"), sender="org.freedesktop.systemd1")
+    second = carol.create_task(project, "Say more")
+    journal.wait("It waits for another task of its owner", COFFER_TASK=second.id)
+    assert second.Waiting[0] == "user-slot"
+    first.cancel()
+    second.until("plan-ready")
+
+
+def test_the_slice_of_a_user_has_the_totals(carol, project, setting):
+    setting("user-slice-memory-mib = 3000\nuser-slice-tasks = 5000")
+    task = carol.create_task(project, "Say more")
+    task.until("plan-ready")
+    shown = run("systemctl", "show", f"coffer-u{pwd.getpwnam('carol').pw_uid}.slice", "--property=MemoryMax,TasksMax,CPUWeight").stdout
+    assert set(shown.split()) == {f"MemoryMax={3000 << 20}", "TasksMax=5000", "CPUWeight=100"}
+
+
+def test_what_holds_is_proven_once_before_the_first_run(carol, project, journal):
+    PROVEN.unlink(missing_ok=True)
+    for _ in range(2):
+        carol.create_task(project, "Say more").until("plan-ready")
+    assert PROVEN.exists()
+    # One start and one end, as PID 1 tells it.
+    started = [entry for entry in journal.entries(_PID="1", UNIT="coffer-canary.service") if entry.get("JOB_RESULT") == "done"
+               and "Started" in entry["MESSAGE"]]
+    assert len(started) == 1
+    assert not Path("/run/cofferdam/netns/coffer-canary").exists()
+    assert run("systemctl", "list-units", "--all", "--plain", "--no-legend", "coffer-canary*").stdout == ""
+
+
+# A drop-in for all of our units, as an administrator or a package may have one, changes what PID 1 does with what we ask for.
+@pytest.mark.parametrize("line, broken", [
+    ("PrivatePIDs=no", "PrivatePIDs="),
+    ("PrivateIPC=no", "PrivateIPC="),
+    ("PrivateUsers=no", "PrivateUsers="),
+    ("PrivateDevices=no", "PrivateDevices="),
+    ("SystemCallFilter=", "SystemCallFilter="),
+    ("RestrictAddressFamilies=", "RestrictAddressFamilies="),
+    ("RestrictSUIDSGID=no", "RestrictSUIDSGID="),
+    ("SystemCallArchitectures=", "SystemCallArchitectures="),
+    ("ProtectControlGroups=no", "ProtectControlGroups="),
+    ("NetworkNamespacePath=", "NetworkNamespacePath="),
+    ("InaccessiblePaths=", "InaccessiblePaths="),
+    ("CapabilityBoundingSet=CAP_NET_RAW", "CapabilityBoundingSet="),
+    ("RestrictNamespaces=no", "RestrictNamespaces="),
+])
+def test_a_sandbox_that_does_not_hold_is_refused_with_words(carol, project, line, broken):
+    folder = Path("/run/systemd/system/coffer-.service.d")
+    folder.mkdir(parents=True)
+    (folder / "zz-weak.conf").write_text(f"[Service]\n{line}\n", encoding="utf-8")
+    PROVEN.unlink(missing_ok=True)
+    try:
+        run("systemctl", "daemon-reload")
+        task = carol.create_task(project, "Say more")
+        assert task.until("parked", "plan-ready") == "blocked"
+        code, words, _ = task.Waiting
+        assert code == "Sandbox" and broken in words and "drop-ins" in words
+        assert task.runs() == [], "nothing was started"
+        assert not PROVEN.exists()
+        checks = {row["name"]: row for row in carol.manager("CheckSystem", "(a{sv})", ({},))[0]}
+        assert checks["sandbox"]["state"] == "missing"
+    finally:
+        (folder / "zz-weak.conf").unlink()
+        folder.rmdir()
+        run("systemctl", "daemon-reload")
+    carol.create_task(project, "Say more").until("plan-ready")
+
+
+def test_uids_that_somebody_else_has_are_a_refusal_and_no_crash(carol, project, cofferd):
+    subuid = Path("/etc/subuid")
+    before = subuid.read_text(encoding="utf-8") if subuid.exists() else None
+    try:
+        subuid.write_text((before or "") + f"mallory:{0x7A000000 - 65536 + 1}:65536\n", encoding="utf-8")
+        cofferd.restart()
+        again = Person("carol")
+        with pytest.raises(CallError) as refused:
+            again.create_task(project, "Say more")
+        assert refused.value.name == "Sandbox" and "mallory" in refused.value.message and "uid-base" in refused.value.message
+        checks = {row["name"]: row for row in again.manager("CheckSystem", "(a{sv})", ({},))[0]}
+        assert checks["uids"]["state"] == "missing"
+        again.close()
+    finally:
+        if before is None:
+            subuid.unlink()
+        else:
+            subuid.write_text(before, encoding="utf-8")
+        cofferd.restart()
+    Person("carol").create_task(project, "Say more").until("plan-ready")
+
+
+def test_another_range_counts_only_when_nothing_has_uids_of_the_old_one(carol, project, cofferd):
+    before = SETTINGS.read_text(encoding="utf-8")
+    try:
+        SETTINGS.write_text("uid-base = 0x71230000\n" + before, encoding="utf-8")
+        cofferd.restart()
+        again = Person("carol")
+        with pytest.raises(CallError) as refused:
+            again.create_task(project, "Say more")
+        assert refused.value.name == "Sandbox" and f"put uid-base = {0x7A000000} back" in refused.value.message
+        again.close()
+    finally:
+        SETTINGS.write_text(before, encoding="utf-8")
+        cofferd.restart()

@@ -1,0 +1,115 @@
+"""A power cut in the middle of a turn: the disk of a task is checked before it is mounted again, or made anew, and everybody is told."""
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import run
+from people import Person
+
+pytestmark = pytest.mark.deadline(400)
+AGENTS = {"planner": "instant", "writer": "instant", "reviewer": "instant"}
+
+
+@pytest.fixture
+def carol():
+    person = Person("carol")
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def repository(make_repository):
+    return make_repository("carol")
+
+
+@pytest.fixture
+def project(cofferd, instant_agent, repository, carol):
+    path = carol.add_project(repository, test=["make test"], agents=AGENTS)
+    yield path
+    again = Person("carol")
+    for row in again.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
+        if row["State"] not in ("done", "failed", "cancelled"):
+            again.call(f"/org/cofferdam/Cofferdam1/task/{row['Id']}", "Task", "Cancel", "(a{sv})", ({},))
+    again.close()
+
+
+def active(unit):
+    return run("systemctl", "is-active", unit, check=False).stdout.strip() == "active"
+
+
+def image(task):
+    return Path(f"/var/lib/cofferdam/tasks/{task.id}/image")
+
+
+def cut_power(task, cofferd):
+    """What a power cut leaves: the image as it was on the disk while it was mounted, and nothing of /run that is the task's."""
+    run("sync")
+    copy = image(task).with_name("image.copy")
+    run("cp", "--sparse=always", image(task), copy)
+    assert "needs_recovery" in run("dumpe2fs", "-h", copy, check=False).stdout
+    cofferd.stop()
+    units = run("systemctl", "list-units", "--all", "--plain", "--no-legend", f"coffer-{task.id}-*.service").stdout
+    for line in units.splitlines():
+        run("systemctl", "stop", line.split()[0])
+        run("systemctl", "reset-failed", line.split()[0], check=False)
+    for kind, pattern in (("ws", f"coffer-{task.id}-*"), ("img", f"t{task.id}*")):
+        for mounted in Path("/run/cofferdam", kind).glob(pattern):
+            run("umount", mounted)
+            mounted.rmdir()
+    os.rename(copy, image(task))
+
+
+def notices(task):
+    return [event[4]["notice"] for event in task.events() if event[3] == "turn-ended" and "notice" in event[4]]
+
+
+def goes_on(task, carol):
+    task.person = Person("carol")
+    task.until("ready", seconds=180)
+    commit = task.accept_work()
+    task.until("done", seconds=60)
+    task.person.close()
+    task.person = carol
+    return commit
+
+
+def test_an_image_that_was_cut_off_is_checked_before_it_is_mounted_and_that_is_told(carol, project, repository, cofferd, bus, journal,
+                                                                                       until_file):
+    task = carol.create_task(project, "sleep-5")
+    task.until("plan-ready")
+    until_file(image(task).with_name("mounted"), gone=True)  # between turns nothing is mounted
+    task.accept_plan()
+    bus.until(lambda: active(f"coffer-{task.id}-0-writer-1.service"), seconds=60, sender="org.freedesktop.systemd1")
+    assert image(task).with_name("mounted").exists()
+    cut_power(task, cofferd)
+    cofferd.start()
+    commit = goes_on(task, carol)
+    assert repository.head() == commit
+    assert any("was not unmounted cleanly" in notice for notice in notices(task)), task.events()
+    said = [entry["MESSAGE"] for entry in journal.entries(_SYSTEMD_UNIT=f"coffer-{task.id}-0-fsck-image-1.service")]
+    assert any("Pass 1: Checking inodes" in line for line in said), said
+    # It was nobody's but the worker's while it was checked, and root's again afterwards.
+    assert not image(task).exists() and not image(task).with_name("mounted").exists()
+
+
+def test_an_image_that_cannot_be_mended_is_made_anew_from_the_last_import_and_the_agent_told(carol, project, repository, cofferd, bus):
+    task = carol.create_task(project, "block-once, sleep-5")
+    task.until("plan-ready")
+    task.accept_plan()
+    bus.until(lambda: active(f"coffer-{task.id}-1-writer-1.service"), seconds=120, sender="org.freedesktop.systemd1")
+    assert task.Round == 1, "the writer's first commits were taken in, it works on the review now"
+    cut_power(task, cofferd)
+    size = image(task).stat().st_size
+    with image(task).open("r+b") as disk:
+        disk.truncate(0)
+        disk.truncate(size)
+        disk.write(os.urandom(1 << 20))
+    cofferd.start()
+    goes_on(task, carol)
+    assert any("was made anew" in notice for notice in notices(task)), task.events()
+    # The first turn's line came from the import, the second's from the turn that was run again.
+    assert repository.run("cat", "instant.txt").stdout.splitlines() == ["turn write in round 0", "turn fix-review in round 1"]
+    # A new home: the agent that was told its old session would have refused it.
+    writer = [row for row in task.runs() if row["Role"] == "writer" and row["Result"] == "success"]
+    assert len(writer) == 2
