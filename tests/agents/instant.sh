@@ -16,6 +16,8 @@
 #   garbage               lines on standard output that are no JSON, or too deep, or too long
 #   big-output            more output than any limit; error-429, error-401, error-529, error-context: ends like a refused request
 #   eat-memory, fork      more memory, more tasks than any limit
+#   ask-endpoint          asks the model's endpoint, whose answer is in the transcript
+#   fork-and-ask          makes tasks until it may make no more, then asks the endpoint
 #   dial, resolve         tries to reach an address, a name
 #   run-NAME              the writer runs /usr/local/lib/cofferdam-tests/NAME TURN before it works; what that prints is committed
 #   after-NAME            the same after its commit; what that prints goes to standard output
@@ -123,7 +125,30 @@ writer)
   has spin && while :; do :; done
   has crash && kill -SEGV $$
   has big-output && { yes "more output than any limit" ; exit 1; }
+  # A wrong key: the gateway answers by itself, and so shows that it is there.
+  has ask-endpoint && {
+    code=$(curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer none' http://127.0.0.1:4180/v1/models)
+    echo "{\"type\":\"did\",\"command\":\"ask\",\"output\":\"the endpoint says $code\"}"
+  }
   has eat-memory && tail /dev/zero
+  has fork-and-ask && exec python3 -c '
+import json, os, signal, urllib.error, urllib.request
+def did(output):
+    print(json.dumps({"type": "did", "command": "fork", "output": output}), flush=True)
+for _ in range(100000):
+    try:
+        if os.fork() == 0:
+            signal.pause()
+    except BlockingIOError:
+        did("more tasks than that: no")
+        break
+try:
+    code = urllib.request.urlopen(urllib.request.Request("http://127.0.0.1:4180/v1/models", headers={"Authorization": "Bearer none"})).status
+except urllib.error.HTTPError as error:
+    code = error.code
+did(f"the endpoint says {code}")
+print(json.dumps({"type": "end", "text": "asked", "usage": {"input": 1, "cached": 0, "output": 1}}))
+'
   has fork && { n=0; while :; do sleep 60 & n=$((n + 1)); done; }
   has dial && { out_of=$(git ls-remote https://198.51.100.7/x 2>&1); echo "{\"type\":\"did\",\"command\":\"dial\"}"; }
   has resolve && getent hosts example.org
