@@ -17,11 +17,12 @@ std::expected<Assignments, Failure> parseAssignments(const std::vector<std::stri
   return result;
 }
 
-std::expected<Assignments, Failure> parseAgents(const std::vector<std::string>& words) {
+std::expected<Assignments, Failure> parseAgents(const std::vector<std::string>& words, Emptiness emptiness) {
   auto result = parseAssignments(words, "--agent", "writer=codex");
   if (!result) return result;
   for (auto& [role, agent] : *result) {
-    if (agent.empty()) return usageFailure(std::format("--agent {}= names no agent.", role), "coffer agent list");
+    if (agent.empty() && emptiness == Emptiness::Refused)
+      return usageFailure(std::format("--agent {}= names no agent.", role), "coffer agent list");
     // The first colon only: names of models have colons and slashes of their own.
     if (const auto colon = agent.find(':'); colon != std::string::npos) agent[colon] = '/';
   }

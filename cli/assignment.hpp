@@ -15,7 +15,11 @@ using Assignments = std::map<std::string, std::string>;
 std::expected<Assignments, Failure> parseAssignments(const std::vector<std::string>& words, const std::string& option,
                                                      const std::string& example);
 
+/// Whether "writer=" makes sense: it takes away what was set before.
+enum class Emptiness { Refused, Allowed };
+
 /// "writer=codex:MODEL", with the bus's way of writing agent and model: codex/MODEL.
-std::expected<Assignments, Failure> parseAgents(const std::vector<std::string>& words);
+std::expected<Assignments, Failure> parseAgents(const std::vector<std::string>& words,
+                                                Emptiness emptiness = Emptiness::Refused);
 
 }  // namespace coffer::cli

@@ -59,6 +59,7 @@ std::string TaskClient::acceptWork(const std::string& digest, const Dictionary& 
   return proxy_->AcceptWork(digest, options);
 }
 void TaskClient::reply(const std::string& text, const Dictionary& options) { proxy_->Reply(text, options); }
+void TaskClient::retry(const Dictionary& options) { proxy_->Retry(options); }
 void TaskClient::cancel(const Dictionary& options) { proxy_->Cancel(options); }
 void TaskClient::erase(const Dictionary& options) { proxy_->Delete(options); }
 std::tuple<std::string, std::uint64_t, std::string> TaskClient::readText(const std::string& what, std::uint64_t offset,
@@ -79,6 +80,7 @@ ProjectClient::ProjectClient(sdbus::IConnection& bus, const sdbus::ObjectPath& p
 ProjectClient::~ProjectClient() = default;
 
 Dictionary ProjectClient::properties() { return proxy_->properties(); }
+void ProjectClient::set(const Dictionary& options) { proxy_->Set(options); }
 void ProjectClient::remove(const Dictionary& options) { proxy_->Remove(options); }
 
 struct ProviderClient::Proxy : Client<generated::Provider_proxy> {
@@ -91,6 +93,7 @@ ProviderClient::~ProviderClient() = default;
 
 Dictionary ProviderClient::properties() { return proxy_->properties(); }
 void ProviderClient::setKey(const sdbus::UnixFd& key, const Dictionary& options) { proxy_->SetKey(key, options); }
+void ProviderClient::set(const Dictionary& options) { proxy_->Set(options); }
 void ProviderClient::remove(const Dictionary& options) { proxy_->Remove(options); }
 
 struct AgentClient::Proxy : Client<generated::Agent_proxy> {
@@ -101,7 +104,7 @@ AgentClient::AgentClient(sdbus::IConnection& bus, const sdbus::ObjectPath& path)
     : proxy_(std::make_unique<Proxy>(bus, path)) {}
 AgentClient::~AgentClient() = default;
 
-std::uint64_t AgentClient::test(const Dictionary& options) { return proxy_->Test(options); }
+Dictionary AgentClient::test(const Dictionary& options) { return proxy_->Test(options); }
 
 struct ManagerClient::Proxy : Client<generated::Manager_proxy> {
   explicit Proxy(sdbus::IConnection& bus) : Client(bus, sdbus::ObjectPath(std::string(names::kRootPath))) {}

@@ -33,6 +33,7 @@ class TaskClient {
   void acceptPlan(const std::string& digest, const Dictionary& options);
   std::string acceptWork(const std::string& digest, const Dictionary& options);
   void reply(const std::string& text, const Dictionary& options);
+  void retry(const Dictionary& options);
   void cancel(const Dictionary& options);
   void erase(const Dictionary& options);  ///< Delete
   /// Text, where the next piece begins (0: this was the last), digest of the whole.
@@ -57,6 +58,7 @@ class ProjectClient {
   ~ProjectClient();
 
   Dictionary properties();
+  void set(const Dictionary& options);
   void remove(const Dictionary& options);
 
  private:
@@ -73,6 +75,7 @@ class ProviderClient {
 
   Dictionary properties();
   void setKey(const sdbus::UnixFd& key, const Dictionary& options);
+  void set(const Dictionary& options);
   void remove(const Dictionary& options);
 
  private:
@@ -87,7 +90,7 @@ class AgentClient {
   AgentClient& operator=(const AgentClient&) = delete;
   ~AgentClient();
 
-  std::uint64_t test(const Dictionary& options);
+  Dictionary test(const Dictionary& options);
 
  private:
   struct Proxy;

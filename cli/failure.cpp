@@ -56,7 +56,7 @@ std::string nextCommand(ErrorCode code, std::optional<std::uint64_t> task) {
     case ErrorCode::Cancelled:
       return task ? std::format("coffer show {}", *task) : "coffer list";
     case ErrorCode::NoCommand:
-      return "coffer project add --help";
+      return "coffer project set --help";
     case ErrorCode::NameTaken:
       return "coffer project list";
     case ErrorCode::NoAgent:

@@ -36,6 +36,7 @@ std::unique_ptr<CLI::App> commandLine(Invocation& invocation) {
   addReview(*app, invocation);
   addAccept(*app, invocation);
   addReply(*app, invocation);
+  addRetry(*app, invocation);
   addLog(*app, invocation);
   addCancel(*app, invocation);
   addDelete(*app, invocation);
@@ -44,6 +45,7 @@ std::unique_ptr<CLI::App> commandLine(Invocation& invocation) {
       Verb(*app, invocation, "project", "Repositories that tasks work on", {"project add", "project list"}).group();
   addProjectAdd(project, invocation);
   addProjectList(project, invocation);
+  addProjectSet(project, invocation);
   addProjectShow(project, invocation);
   addProjectRemove(project, invocation);
 
@@ -51,6 +53,8 @@ std::unique_ptr<CLI::App> commandLine(Invocation& invocation) {
       Verb(*app, invocation, "provider", "Where models are asked, and with whose key", {"provider list"}).group();
   addProviderAdd(provider, invocation);
   addProviderKey(provider, invocation);
+  addProviderAllow(provider, invocation);
+  addProviderDeny(provider, invocation);
   addProviderList(provider, invocation);
   addProviderRemove(provider, invocation);
 

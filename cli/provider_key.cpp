@@ -55,11 +55,16 @@ std::expected<ProviderKey, Failure> readKey(const Session& session, const std::s
   return key;
 }
 
-std::expected<ObjectEntry, Failure> chooseProvider(const Session& session, Connection& bus, const std::string& name) {
+std::expected<ObjectEntry, Failure> chooseProvider(const Session& session, Connection& bus, const std::string& name,
+                                                   Whose whose) {
   std::optional<ObjectEntry> found;
   for (auto& provider : bus.manager().objects(names::kProvider)) {
     if (textOf(provider.properties, "Name") != name) continue;
-    if (!found || valueOf<std::uint32_t>(provider.properties, "Owner") == getuid()) found = std::move(provider);
+    const bool machine = valueOf<bool>(provider.properties, "Machine");
+    const bool preferred = whose == Whose::Machine
+                               ? machine
+                               : !machine && valueOf<std::uint32_t>(provider.properties, "Owner") == getuid();
+    if (!found || preferred) found = std::move(provider);
   }
   if (!found)
     return failure(ExitCode::NotFound, std::format("There is no provider \"{}\".", name),

@@ -31,7 +31,11 @@ class ProviderKey {
 /// descriptors.
 std::expected<ProviderKey, Failure> readKey(const Session& session, const std::string& provider);
 
-/// The provider of that name: one's own before the machine's.
-std::expected<ObjectEntry, Failure> chooseProvider(const Session& session, Connection& bus, const std::string& name);
+/// Which of two providers of one name is meant.
+enum class Whose { Own, Machine };
+
+/// The provider of that name; without one of that kind the other.
+std::expected<ObjectEntry, Failure> chooseProvider(const Session& session, Connection& bus, const std::string& name,
+                                                   Whose whose = Whose::Own);
 
 }  // namespace coffer::cli

@@ -71,8 +71,10 @@ std::vector<std::string> TaskView::nextCommands() const {
     add("accept {}");
   }
   if (parked == "question") add("show {}");
+  if (ended()) add(state == "failed" ? "log {}" : "show {}");
+  if (allows("retry")) add("retry {}");
   if (allows("reply")) add("reply {} \"...\"");
-  if (result.empty()) add(ended() ? (state == "failed" ? "log {}" : "show {}") : (needsYou() ? "show {}" : "watch {}"));
+  if (result.empty()) add(needsYou() ? "show {}" : "watch {}");
   return result;
 }
 

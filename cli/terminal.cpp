@@ -150,6 +150,15 @@ std::expected<std::string, Failure> readSecret(const std::string& prompt) {
 
 std::expected<std::string, Failure> readInput(std::size_t limit) { return readDescriptor(STDIN_FILENO, limit); }
 
+std::expected<std::string, Failure> readFile(const std::string& path, std::size_t limit) {
+  if (path == "-") return readInput(limit);
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file)
+    return failure(errno == EACCES ? ExitCode::NotAllowed : ExitCode::NotFound,
+                   std::format("\"{}\" cannot be read: {}.", path, std::strerror(errno)));
+  return readDescriptor(file.get(), limit);
+}
+
 std::expected<std::string, Failure> readFromEditor(std::string_view about, std::size_t limit) {
   auto path = environment("XDG_RUNTIME_DIR");
   if (path.empty()) path = "/tmp";

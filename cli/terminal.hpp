@@ -30,6 +30,9 @@ std::expected<std::string, Failure> readSecret(const std::string& prompt);
 /// Everything from standard input, at most `limit` bytes.
 std::expected<std::string, Failure> readInput(std::size_t limit);
 
+/// A file of the user's, "-" for standard input.
+std::expected<std::string, Failure> readFile(const std::string& path, std::size_t limit);
+
 /// What the user wrote in their editor; lines below the mark are not part of it. An empty text is a usage failure.
 std::expected<std::string, Failure> readFromEditor(std::string_view about, std::size_t limit);
 

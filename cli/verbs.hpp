@@ -15,17 +15,21 @@ void addDiff(CLI::App& parent, Invocation& invocation);
 void addReview(CLI::App& parent, Invocation& invocation);
 void addAccept(CLI::App& parent, Invocation& invocation);
 void addReply(CLI::App& parent, Invocation& invocation);
+void addRetry(CLI::App& parent, Invocation& invocation);
 void addLog(CLI::App& parent, Invocation& invocation);
 void addCancel(CLI::App& parent, Invocation& invocation);
 void addDelete(CLI::App& parent, Invocation& invocation);
 
 void addProjectAdd(CLI::App& parent, Invocation& invocation);
 void addProjectList(CLI::App& parent, Invocation& invocation);
+void addProjectSet(CLI::App& parent, Invocation& invocation);
 void addProjectShow(CLI::App& parent, Invocation& invocation);
 void addProjectRemove(CLI::App& parent, Invocation& invocation);
 
 void addProviderAdd(CLI::App& parent, Invocation& invocation);
 void addProviderKey(CLI::App& parent, Invocation& invocation);
+void addProviderAllow(CLI::App& parent, Invocation& invocation);
+void addProviderDeny(CLI::App& parent, Invocation& invocation);
 void addProviderList(CLI::App& parent, Invocation& invocation);
 void addProviderRemove(CLI::App& parent, Invocation& invocation);
 

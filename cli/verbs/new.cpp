@@ -26,7 +26,9 @@ struct Options {
   std::string flow;
   std::vector<std::string> agents;
   std::vector<std::string> policy;
+  std::string plan;
   std::optional<std::uint64_t> rounds;
+  std::optional<std::uint64_t> budget;
   std::vector<std::string> prompt;
 };
 
@@ -83,12 +85,20 @@ Outcome create(Session& session, const Options& options) {
     return usageFailure("The prompt is not UTF-8 text.");
 
   auto call = changeOptions();
+  if (!options.plan.empty()) {
+    auto plan = readFile(options.plan, limits::kTextBytes);
+    if (!plan) return std::unexpected(plan.error());
+    if (!g_utf8_validate(plan->data(), static_cast<gssize>(plan->size()), nullptr))
+      return usageFailure("The plan is not UTF-8 text.");
+    call.emplace("plan", sdbus::Variant(*plan));
+  }
   if (!options.flow.empty()) call.emplace("flow", sdbus::Variant(options.flow));
   if (!agents->empty()) call.emplace("agents", sdbus::Variant(*agents));
   if (!policy->empty()) call.emplace("policy", sdbus::Variant(*policy));
   if (options.rounds)
     call.emplace("rounds",
                  sdbus::Variant(static_cast<std::uint32_t>(std::min<std::uint64_t>(*options.rounds, UINT32_MAX))));
+  if (options.budget) call.emplace("budget", sdbus::Variant(*options.budget));
   sdbus::ObjectPath path;
   std::uint64_t id = 0;
   {
@@ -117,8 +127,10 @@ void addNew(CLI::App& parent, Invocation& invocation) {
   verb.option("-p,--project", options->project, "The project, by default the one of the current directory");
   verb.option("--flow", options->flow, "single, executor, review (default) or supervisor");
   verb.option("--agent", options->agents, "ROLE=AGENT[:MODEL] for planner, writer or reviewer");
-  verb.option("--policy", options->policy, "WHERE=ask|auto for plan, command, risky and landing (also branch)");
+  verb.option("--policy", options->policy, "WHERE=ask|auto for plan, risky and landing (also branch)");
+  verb.option("--plan", options->plan, "A file with a plan of your own, which no agent drafts then");
   verb.option("--rounds", options->rounds, "How many fix rounds there may be");
+  verb.option("--budget", options->budget, "How many tokens its turns may cost in all; 0: no limit");
   verb.runs([options](Session& session) { return create(session, *options); });
 }
 

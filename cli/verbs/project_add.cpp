@@ -97,9 +97,13 @@ Outcome add(Session& session, const Options& options) {
   }
   session.print(std::format("Project {} is {} at {}.\n", name, model::visibleText(textOf(project, "DirectoryText")),
                             shortCommit(textOf(project, "Base"))));
-  if (options.build.empty() && options.test.empty())
-    session.note("It has no --build and no --test command, so nothing is checked before the review.\n");
-  session.note("next: " + session.command(std::format("new -p {} \"...\"", name)) + "\n");
+  // Without a command there is nothing to check, and a task would be refused.
+  const bool checked = !options.build.empty() || !options.test.empty();
+  if (!checked) session.note("It has no command that builds or tests it yet, and a task needs one.\n");
+  session.note("next: " +
+               session.command(checked ? std::format("new -p {} \"...\"", name)
+                                       : std::format("project set {} --test COMMAND", name)) +
+               "\n");
   return ExitCode::Done;
 }
 
@@ -115,7 +119,7 @@ void addProjectAdd(CLI::App& parent, Invocation& invocation) {
   verb.option("--build", options->build, "Command that builds it, run with sh -c in a fresh checkout");
   verb.option("--test", options->test, "Command that tests it, run after the build commands");
   verb.option("--agent", options->agents, "ROLE=AGENT[:MODEL] for planner, writer or reviewer");
-  verb.option("--policy", options->policy, "WHERE=ask|auto for plan, command, risky and landing (also branch)");
+  verb.option("--policy", options->policy, "WHERE=ask|auto for plan, risky and landing (also branch)");
   verb.runs([options](Session& session) { return add(session, *options); });
 }
 

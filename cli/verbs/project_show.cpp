@@ -33,6 +33,8 @@ Outcome show(Session& session, const std::string& name) {
     add("Build", command);
   for (const auto& command : textsOf(project, "Test"))
     add("Test", command);
+  add("Rounds", std::to_string(smallNumberOf(project, "Rounds")));
+  if (const auto budget = numberOf(project, "Budget"); budget != 0) add("Budget", countText(budget) + " tokens a task");
   for (const auto& [role, agent] : mapOf(project, "Agents"))
     add("Agent", role + " = " + agent);
   for (const auto& [point, who] : mapOf(project, "Policy"))

@@ -53,7 +53,8 @@ Outcome add(Session& session, const Options& options) {
   session.print(std::format("Provider {} is {}; its key is stored and goes to {} only.\n",
                             model::visibleText(options.name), model::visibleText(textOf(provider, "Kind")),
                             model::visibleText(textOf(provider, "BaseUrl"))));
-  session.note("next: " + session.command("agent list") + "\n");
+  session.note("next: " + session.command(options.machine ? "provider allow " + options.name + " USER" : "agent list") +
+               "\n");
   return ExitCode::Done;
 }
 

@@ -11,6 +11,15 @@ namespace coffer::cli {
 
 namespace {
 
+/// Whose it is; for the machine's, who may spend it.
+std::string whose(const Dictionary& provider) {
+  if (!valueOf<bool>(provider, "Machine")) return "you";
+  std::string names;
+  for (const auto& name : textsOf(provider, "Spenders"))
+    names += (names.empty() ? "machine, for " : ", ") + model::visibleText(name);
+  return names.empty() ? "machine, for nobody" : names;
+}
+
 Outcome list(Session& session) {
   auto bus = session.connect();
   if (!bus) return std::unexpected(bus.error());
@@ -34,7 +43,7 @@ Outcome list(Session& session) {
     const auto problem = model::visibleText(textOf(provider, "Problem"));
     table.add({{model::visibleText(textOf(provider, "Name")), Tone::Strong},
                {model::visibleText(textOf(provider, "Kind"))},
-               {valueOf<bool>(provider, "Machine") ? "machine" : "you"},
+               {whose(provider)},
                {has ? (hint.empty() ? "stored" : "..." + hint) : "none", has ? Tone::Plain : Tone::Attention},
                {model::visibleText(textOf(provider, "BaseUrl")) + (problem.empty() ? "" : "  " + firstLine(problem))}});
   }

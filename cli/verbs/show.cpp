@@ -74,6 +74,7 @@ std::string details(const Session& session, const Dictionary& task, const TaskVi
     add("Landed", std::format("{} on {} in {}", commit, model::visibleText(target), model::visibleText(where)),
         Tone::Good);
   add("Usage", usageText(task));
+  if (const auto budget = numberOf(task, "Budget"); budget != 0) add("Budget", countText(budget) + " tokens");
   add("Slice", model::visibleText(textOf(task, "Slice")));
   add("Created", std::format("{} ({})", absoluteTime(view.created), relativeTime(view.created, now)));
   add("Changed", relativeTime(view.changed, now));

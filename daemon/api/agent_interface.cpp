@@ -1,6 +1,7 @@
 #include "api/agent_interface.hpp"
 
 #include "api/arguments.hpp"
+#include "api/rows.hpp"
 #include "dbus/names.hpp"
 
 namespace coffer::api {
@@ -14,15 +15,18 @@ AgentInterface::AgentInterface(Backend& backend)
   property("Protocol", &AgentView::protocol);
   property("Running", &AgentView::running);
 
-  methods_.push_back({"Test", "a{sv}", "t", [this](const CallPointer& call) {
+  methods_.push_back({"Test", "a{sv}", "a{sv}", [this](const CallPointer& call) {
                         withArguments<Dictionary>(call, [&](Dictionary values) {
                           Options options(std::move(values));
                           const auto request = requestOf(*call, options);
                           const auto model = takeText(options, "model").value_or("");
+                          const auto provider = takeText(options, "provider").value_or("");
                           if (const auto good = options.finish(); !good) return call->fail(good.error());
-                          backend_.testAgent(request, call->object().name, model,
-                                             answering<std::uint64_t>(
-                                                 call, [](Writer& writer, std::uint64_t run) { writer.append(run); }));
+                          backend_.testAgent(
+                              request, call->object().name, model, provider,
+                              answering<AgentTestView>(call, [](Writer& writer, const AgentTestView& view) {
+                                writeAgentTest(writer, view);
+                              }));
                         });
                       }});
 }

@@ -42,6 +42,8 @@ struct ProjectSettings {
   std::optional<std::string> authorEmail;
   std::optional<Strings> build;
   std::optional<Strings> test;
+  std::optional<std::uint64_t> budget;  ///< 0: none
+  std::optional<std::uint32_t> rounds;
   StringMap policy;  ///< an empty value takes the entry away
   StringMap agents;  ///< likewise
 };
@@ -52,6 +54,17 @@ struct TaskSettings {
   StringMap policy;
   std::optional<std::string> plan;  ///< the person's own plan.md
   std::optional<std::uint32_t> rounds;
+  std::optional<std::uint64_t> budget;  ///< tokens; 0: none, whatever the project has
+};
+
+struct RetrySettings {
+  std::string from;  ///< plan, write, gate, review, or empty: where it stopped
+  std::optional<std::uint64_t> budget;
+};
+
+struct ProviderSettings {
+  std::optional<std::string> baseUrl;
+  std::optional<Strings> spenders;  ///< each a user's name, or a group's after a percent sign
 };
 
 struct TaskFilter {
@@ -145,16 +158,18 @@ class Backend {
   virtual void acceptWork(const Request& request, std::uint64_t task, const std::string& digest,
                           const std::string& branch, Done<std::string> done) = 0;
   virtual void reply(const Request& request, std::uint64_t task, const std::string& text, Done<Nothing> done) = 0;
+  virtual void retryTask(const Request& request, std::uint64_t task, const RetrySettings& settings,
+                         Done<Nothing> done) = 0;
   virtual void cancelTask(const Request& request, std::uint64_t task, Done<Nothing> done) = 0;
   virtual void deleteTask(const Request& request, std::uint64_t task, Done<Nothing> done) = 0;
-  /// Gives the run's number.
+  /// Takes minutes. model and provider may be empty.
   virtual void testAgent(const Request& request, const std::string& agent, const std::string& model,
-                         Done<std::uint64_t> done) = 0;
+                         const std::string& provider, Done<AgentTestView> done) = 0;
   virtual void addProvider(const Request& request, const std::string& name, const std::string& kind,
                            const std::string& baseUrl, bool machine, Done<std::uint64_t> done) = 0;
   /// The key without its line end; not empty.
   virtual void setKey(const Request& request, std::uint64_t provider, std::string key, Done<Nothing> done) = 0;
-  virtual void setProvider(const Request& request, std::uint64_t provider, const std::optional<std::string>& baseUrl,
+  virtual void setProvider(const Request& request, std::uint64_t provider, const ProviderSettings& settings,
                            Done<Nothing> done) = 0;
   virtual void removeProvider(const Request& request, std::uint64_t provider, Done<Nothing> done) = 0;
   virtual void reload(const Request& request, Done<Nothing> done) = 0;

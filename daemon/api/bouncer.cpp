@@ -37,6 +37,7 @@ constexpr auto kTable = std::to_array<Entry>({
     {Operation::Call, kTask, "AcceptPlan", kDecide},
     {Operation::Call, kTask, "AcceptWork", {kActionLand, kActionDecideOther}},
     {Operation::Call, kTask, "Reply", kDecide},
+    {Operation::Call, kTask, "Retry", kDecide},
     {Operation::Call, kTask, "Cancel", kDecide},
     {Operation::Call, kTask, "Delete", kDecide},
     {Operation::Call, kTask, "ReadText", kOpen},

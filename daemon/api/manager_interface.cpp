@@ -162,6 +162,7 @@ void ManagerInterface::createTask(const CallPointer& call) {
     settings.policy = takeMap(options, "policy");
     settings.plan = options.take<std::string>("plan");
     settings.rounds = options.take<std::uint32_t>("rounds");
+    settings.budget = options.take<std::uint64_t>("budget");
     if (const auto good = checkText("the prompt", prompt); !good)
       options.refuse(good.error().code, good.error().message);
     if (prompt.find_first_not_of(" \t\r\n") == std::string::npos)

@@ -11,6 +11,8 @@ ProjectSettings takeProjectSettings(Options& options) {
   settings.authorEmail = takeText(options, "author-email");
   settings.build = takeList(options, "build");
   settings.test = takeList(options, "test");
+  settings.budget = options.take<std::uint64_t>("budget");
+  settings.rounds = options.take<std::uint32_t>("rounds");
   settings.policy = takeMap(options, "policy");
   settings.agents = takeMap(options, "agents");
   return settings;
@@ -26,6 +28,8 @@ ProjectInterface::ProjectInterface(Backend& backend)
   property("Base", &ProjectView::base);
   property("Build", &ProjectView::build);
   property("Test", &ProjectView::test);
+  property("Budget", &ProjectView::budget);
+  property("Rounds", &ProjectView::rounds);
   property("Policy", &ProjectView::policy);
   property("Agents", &ProjectView::agents);
   property("Networks", &ProjectView::networks);

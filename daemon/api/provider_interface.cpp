@@ -32,6 +32,7 @@ ProviderInterface::ProviderInterface(Backend& backend, Descriptors& descriptors)
   property("Machine", &ProviderView::machine);
   property("Kind", &ProviderView::kind);
   property("BaseUrl", &ProviderView::baseUrl);
+  property("Spenders", &ProviderView::spenders);
   property("HasKey", &ProviderView::hasKey);
   property("KeyHint", &ProviderView::keyHint);
   property("Problem", &ProviderView::problem);
@@ -41,9 +42,10 @@ ProviderInterface::ProviderInterface(Backend& backend, Descriptors& descriptors)
                         withArguments<Dictionary>(call, [&](Dictionary values) {
                           Options options(std::move(values));
                           const auto request = requestOf(*call, options);
-                          const auto baseUrl = takeText(options, "base-url");
+                          const ProviderSettings settings{.baseUrl = takeText(options, "base-url"),
+                                                          .spenders = takeList(options, "spenders")};
                           if (const auto good = options.finish(); !good) return call->fail(good.error());
-                          backend_.setProvider(request, call->object().id, baseUrl, answering(call));
+                          backend_.setProvider(request, call->object().id, settings, answering(call));
                         });
                       }});
   methods_.push_back({"Remove", "a{sv}", "", [this](const CallPointer& call) {

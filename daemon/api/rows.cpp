@@ -59,6 +59,22 @@ void writeFindingRow(Writer& writer, const FindingView& finding) {
   });
 }
 
+void writeAgentTest(Writer& writer, const AgentTestView& test) {
+  writer.inside('a', "{sv}", [&] {
+    writer.entry("Answered", test.answered);
+    writer.entry("Answer", test.answer);
+    writer.entry("Session", test.session);
+    writer.entry("Resumed", test.resumed);
+    writer.entry("ResumedAnswer", test.resumedAnswer);
+    writer.entry("Outcome", test.outcome);
+    writer.entry("Problem", test.problem);
+    writer.entry(
+        "Usage",
+        std::map<std::string, std::uint64_t>{
+            {"input", test.input}, {"cached", test.cached}, {"output", test.output}, {"requests", test.requests}});
+  });
+}
+
 void writeCheckRow(Writer& writer, const CheckView& check) {
   writer.inside('a', "{sv}", [&] {
     writer.entry("name", check.name);

@@ -9,6 +9,7 @@ namespace coffer::api {
 void writeTaskRow(Writer& writer, const TaskView& task);
 void writeRunRow(Writer& writer, const RunView& run);
 void writeFindingRow(Writer& writer, const FindingView& finding);
+void writeAgentTest(Writer& writer, const AgentTestView& test);
 void writeCheckRow(Writer& writer, const CheckView& check);
 
 }  // namespace coffer::api

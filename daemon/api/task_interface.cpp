@@ -49,6 +49,7 @@ void TaskInterface::addProperties() {
   property("Actions", &TaskView::actions);
   property("Problem", &TaskView::problem);
   property("Usage", &TaskView::usage);
+  property("Budget", &TaskView::budget);
   property("CostMicro", &TaskView::costMicro);
   property("Refusals", &TaskView::refusals);
   property("Slice", &TaskView::slice);
@@ -87,6 +88,16 @@ void TaskInterface::addMethods() {
                             options.refuse(good.error().code, good.error().message);
                           if (const auto good = options.finish(); !good) return call->fail(good.error());
                           backend_.reply(request, call->object().id, text, answering(call));
+                        });
+                      }});
+  methods_.push_back({"Retry", "a{sv}", "", [this](const CallPointer& call) {
+                        withArguments<Dictionary>(call, [&](Dictionary values) {
+                          Options options(std::move(values));
+                          const auto request = requestOf(*call, options);
+                          const RetrySettings settings{.from = takeText(options, "from").value_or(""),
+                                                       .budget = options.take<std::uint64_t>("budget")};
+                          if (const auto good = options.finish(); !good) return call->fail(good.error());
+                          backend_.retryTask(request, call->object().id, settings, answering(call));
                         });
                       }});
   const auto plain = [this](const char* name, auto act) {

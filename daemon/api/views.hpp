@@ -34,6 +34,8 @@ struct ProjectView {
   std::string base;
   Strings build;
   Strings test;
+  std::uint64_t budget = 0;
+  std::uint32_t rounds = 0;
   StringMap policy;
   StringMap agents;
   StringMap networks;
@@ -69,6 +71,7 @@ struct TaskView {
   Strings actions;
   std::tuple<std::string, std::string> problem;  ///< an error's short name, words
   std::map<std::string, std::uint64_t> usage;
+  std::uint64_t budget = 0;
   std::int64_t costMicro = -1;
   std::vector<Refusal> refusals;
   std::string slice;
@@ -87,6 +90,20 @@ struct AgentView {
   std::uint32_t running = 0;
 };
 
+struct AgentTestView {
+  bool answered = false;
+  std::string answer;
+  std::string session;
+  bool resumed = false;
+  std::string resumedAnswer;
+  std::string outcome;
+  std::string problem;
+  std::uint64_t input = 0;  ///< tokens
+  std::uint64_t cached = 0;
+  std::uint64_t output = 0;
+  std::uint64_t requests = 0;
+};
+
 struct ProviderView {
   std::uint64_t id = 0;
   std::string name;
@@ -94,6 +111,7 @@ struct ProviderView {
   bool machine = false;
   std::string kind;
   std::string baseUrl;
+  Strings spenders;
   bool hasKey = false;
   std::string keyHint;
   std::string problem;

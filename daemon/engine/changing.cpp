@@ -5,6 +5,8 @@
 
 #include "agents/binding.hpp"
 #include "dbus/names.hpp"
+#include "engine/accounts.hpp"
+#include "engine/agent_trial.hpp"
 #include "engine/engine.hpp"
 #include "engine/host_rules.hpp"
 #include "engine/keep.hpp"
@@ -56,6 +58,11 @@ std::expected<model::Policy, Error> policyOf(const store::Project& project, cons
       if (!decides) return invalid("policy " + point + " is ask or auto, not " + word);
       if (*decides == model::Decides::Branch && point != "landing")
         return invalid("only landing can be decided by branch");
+      // Commands of a gate are the owner's to set. Nobody may be told that a writer's would be taken.
+      if (point == "command" && *decides != model::Decides::Ask)
+        return std::unexpected(Error{ErrorCode::Unsupported,
+                                     "a command of the gate that an agent proposes is never taken by itself: set yours "
+                                     "with coffer project set, and leave the policy command at ask"});
       if (point == "plan")
         policy.plan = *decides;
       else if (point == "command")
@@ -76,6 +83,8 @@ void apply(store::Project& project, const api::ProjectSettings& settings) {
   if (settings.authorEmail) project.authorEmail = *settings.authorEmail;
   if (settings.build) project.build = *settings.build;
   if (settings.test) project.test = *settings.test;
+  if (settings.budget) project.budget = *settings.budget;
+  if (settings.rounds) project.rounds = settings.rounds;
   const auto merge = [](api::StringMap& into, const api::StringMap& from) {
     for (const auto& [key, value] : from) {
       if (value.empty())
@@ -97,6 +106,11 @@ std::expected<void, Error> checkProject(const store::Project& project) {
     if (text->find_first_of(std::string("<>\n\0", 4)) != std::string::npos)
       return invalid("a name or an email may not hold <, > or a new line");
   }
+  if (project.rounds.value_or(0) > limits::kRoundsMost)
+    return std::unexpected(
+        Error{ErrorCode::Limit, "a task has at most " + std::to_string(limits::kRoundsMost) + " fix rounds"});
+  if (project.budget > limits::kBudgetMost)
+    return std::unexpected(Error{ErrorCode::Limit, "a budget that large is none"});
   for (const auto& [role, binding] : project.agents) {
     if (!model::parse<model::Role>(role))
       return invalid("there is no role " + role + "; there are planner, writer, reviewer");
@@ -194,7 +208,7 @@ Detached Engine::addProjectNow(api::Request request, store::Project project, api
   project.id = *id;
   StepRun run;
   run.context = &context_;
-  run.settings = {&configuration_, &agents_, &providers_, &prompts_};
+  run.settings = settings();
   run.task.owner = project.owner;
   run.step.name = "coffer-p" + std::to_string(*id) + "-add";
   run.project = project;
@@ -250,16 +264,14 @@ void Engine::createTask(const api::Request& request, std::uint64_t projectId, co
     return done(std::unexpected(Error{ErrorCode::AccessDenied, "a task belongs to the owner of its project"}));
   if (prompt.find_first_not_of(" \t\r\n") == std::string::npos)
     return done(invalid("say what is to be done: the request is empty"));
-  if (settings.plan)
-    return done(std::unexpected(Error{
-        ErrorCode::Unsupported, "a task begins with its planner's draft; a plan of your own cannot be handed in"}));
   if (auto sealed = machineCanSeal(); !sealed) return done(std::unexpected(sealed.error()));
   if (project->build.empty() && project->test.empty())
     return done(std::unexpected(
         Error{ErrorCode::NoCommand,
               "the project " + project->name +
                   " has no command that builds or tests it, so nothing could be checked: coffer project "
-                  "set --test CMD"}));
+                  "set " +
+                  project->name + " --test COMMAND"}));
   const auto name = settings.flow.empty() ? std::string(model::kDefaultFlow) : settings.flow;
   const auto* flow = flows_.find(name);
   if (!flow) return done(invalid("there is no flow " + name));
@@ -279,10 +291,53 @@ void Engine::createTask(const api::Request& request, std::uint64_t projectId, co
   fact.flow = *flow;
   fact.policy = *policy;
   fact.agents = std::move(*bound);
-  fact.rounds = settings.rounds.value_or(static_cast<std::uint32_t>(configuration_.current().rounds));
-  auto made = scheduler_->submit(*id, fact, {prompt}, {},
-                                 {request.caller.uid, request.id, "CreateTask", std::to_string(*id), true});
-  finish<std::uint64_t>(done, made, *id);
+  fact.rounds =
+      settings.rounds.value_or(project->rounds.value_or(static_cast<std::uint32_t>(configuration_.current().rounds)));
+  fact.budget = settings.budget.value_or(project->budget);
+  createTaskNow(request, std::move(fact), prompt, settings.plan, std::move(done));
+}
+
+// A person's own plan may be anything that a paste or a download made of it, so it is read where an agent's is: by a
+// worker.
+Async<std::expected<model::PlanDraft, Error>> Engine::checkPlan(const model::Created& task, std::string plan) {
+  StepRun run;
+  run.context = &context_;
+  run.settings = settings();
+  run.task.id = task.id;
+  run.task.owner = task.owner;
+  run.step.name = model::stepName(task.id, 0, "planner", 0);
+  std::vector<InputFile> files = {{"exchange/", {}}, {"exchange/plan.md", plan}};
+  Records nothing;
+  std::vector<sandbox::Bind> none;
+  auto read =
+      co_await runOwnWorker(run, "plan", "coffer-collector", "plan", std::move(nothing), none, none, std::move(files));
+  static_cast<void>(removeOutput(context_.places, run.unit("plan")));
+  context_.releaseUid(task.id, run.unit("plan"));
+  if (!read) co_return std::unexpected(read.error());
+  if (const auto refusal = read->report.get("plan.refusal"); !refusal.empty())
+    co_return invalid("the plan cannot be used: " + std::string(refusal));
+  model::PlanDraft draft;
+  draft.digest = model::sha256(plan);
+  draft.summary = read->report.get("plan.summary");
+  co_return draft;
+}
+
+Detached Engine::createTaskNow(api::Request request, model::Created fact, std::string prompt,
+                               std::optional<std::string> plan, api::Done<std::uint64_t> done) {
+  std::vector<std::string> texts = {prompt};
+  if (plan) {
+    auto draft = co_await checkPlan(fact, *plan);
+    if (!draft) {
+      done(std::unexpected(draft.error()));
+      co_return;
+    }
+    fact.plan = std::move(*draft);
+    texts.push_back(std::move(*plan));
+  }
+  const Call call{request.caller.uid, request.id, "CreateTask", std::to_string(fact.id), true};
+  // The same call may have come again while the plan was read: then its first answer counts.
+  auto made = scheduler_->submit(fact.id, fact, std::move(texts), {}, call);
+  finish<std::uint64_t>(done, made, made ? Records::decimal(*made) : 0);
 }
 
 std::expected<std::string, Error> Engine::decide(const api::Request& request, std::uint64_t task, const char* operation,
@@ -317,6 +372,24 @@ void Engine::reply(const api::Request& request, std::uint64_t task, const std::s
   finish(done, decide(request, task, "Reply", model::Replied{model::sha256(text)}, {text}), api::Nothing{});
 }
 
+void Engine::retryTask(const api::Request& request, std::uint64_t task, const api::RetrySettings& settings,
+                       api::Done<api::Nothing> done) {
+  const auto& from = settings.from;
+  const auto point = model::parse<model::RetryPoint>(from);
+  if (!point)
+    return done(invalid(from == "land" ? "work is landed again by accepting it: coffer accept"
+                                       : "a task is retried from plan, write, gate or review, not from " + from));
+  const auto known = store_->tasks().get(task);
+  if (!known) return done(std::unexpected(known.error()));
+  const auto project = store_->projects().get(known->project);
+  if (!project || project->removed)
+    return done(std::unexpected(
+        Error{ErrorCode::BaseGone, "the project of task " + std::to_string(task) +
+                                       " was removed, and its commits with it; add the repository again and make a "
+                                       "new task"}));
+  finish(done, decide(request, task, "Retry", model::Retried{*point, settings.budget}), api::Nothing{});
+}
+
 void Engine::cancelTask(const api::Request& request, std::uint64_t task, api::Done<api::Nothing> done) {
   finish(done, decide(request, task, "Cancel", model::Cancelled{}), api::Nothing{});
 }
@@ -325,11 +398,34 @@ void Engine::deleteTask(const api::Request& request, std::uint64_t task, api::Do
   finish(done, decide(request, task, "Delete", model::Deleted{}), api::Nothing{});
 }
 
-void Engine::testAgent(const api::Request&, const std::string& agent, const std::string&,
-                       api::Done<std::uint64_t> done) {
-  if (!agents_.find(agent))
+void Engine::testAgent(const api::Request& request, const std::string& agent, const std::string& model,
+                       const std::string& provider, api::Done<api::AgentTestView> done) {
+  const auto* descriptor = agents_.find(agent);
+  if (!descriptor)
     return done(std::unexpected(Error{ErrorCode::NoAgent, "there is no agent " + agent + ": coffer agent list"}));
-  done(std::unexpected(Error{ErrorCode::Unsupported, "an agent is tried by giving it a small task: coffer new"}));
+  if (!installed(*descriptor))
+    return done(std::unexpected(Error{
+        ErrorCode::NoAgent, descriptor->title + " is not installed: " + descriptor->executable + " is not there"}));
+  if (request.caller.uid == 0)
+    return done(
+        std::unexpected(Error{ErrorCode::AccessDenied, "root works with no agent: test it as the user who will"}));
+  if (auto sealed = machineCanSeal(); !sealed) return done(std::unexpected(sealed.error()));
+  const auto text = agent + (model.empty() ? "" : "/" + model) + (provider.empty() ? "" : "@" + provider);
+  if (auto parsed = agents::Binding::parse(text); !parsed) return done(invalid(parsed.error()));
+  if (!testing_.insert(request.caller.uid).second)
+    return done(std::unexpected(Error{ErrorCode::Busy, "another test of an agent of yours runs; wait for its end"}));
+  testAgentNow(request.caller.uid, text, std::move(done));
+}
+
+Detached Engine::testAgentNow(std::uint32_t user, std::string binding, api::Done<api::AgentTestView> done) {
+  std::expected<api::AgentTestView, Error> result;
+  auto sealed = co_await canary_->prove(configuration_.current().acceptMissing);
+  if (!sealed)
+    result = std::unexpected(sealed.error());
+  else
+    result = co_await tryAgent(context_, settings(), user, std::move(binding));
+  testing_.erase(user);
+  done(std::move(result));
 }
 
 // A provider is described by one of the machine's files: the one of that name, or one that serves the protocol and,
@@ -404,11 +500,31 @@ Detached Engine::setKeyNow(api::Request, std::uint64_t id, std::string key, api:
   done(api::Nothing{});
 }
 
-void Engine::setProvider(const api::Request&, std::uint64_t id, const std::optional<std::string>& baseUrl,
+std::expected<void, Error> Engine::setSpenders(const store::Provider& provider, const api::Strings& spenders,
+                                               std::uint32_t caller) {
+  if (!provider.machine)
+    return invalid("the key of " + provider.name +
+                   " is a user's own, and only that user may spend it; one of the machine is made with coffer provider "
+                   "add --machine");
+  const auto accounts = accountsOf(spenders);
+  if (!accounts) return std::unexpected(accounts.error());
+  if (auto set = store_->providers().setSpenders(provider.id, accounts->users, accounts->groups); !set) return set;
+  std::string list;
+  for (const auto& name : spenders)
+    list += (list.empty() ? "" : ", ") + name;
+  log::info("the key of the provider " + provider.name + " may be spent by: " + (list.empty() ? "nobody" : list),
+            {{names::kFieldCaller, std::to_string(caller)}});
+  return {};
+}
+
+void Engine::setProvider(const api::Request& request, std::uint64_t id, const api::ProviderSettings& settings,
                          api::Done<api::Nothing> done) {
   auto provider = store_->providers().get(id);
   if (!provider) return done(std::unexpected(provider.error()));
-  if (baseUrl && *baseUrl != provider->baseUrl) {
+  if (settings.spenders)
+    if (auto set = setSpenders(*provider, *settings.spenders, request.caller.uid); !set)
+      return done(std::unexpected(set.error()));
+  if (const auto& baseUrl = settings.baseUrl; baseUrl && *baseUrl != provider->baseUrl) {
     if (!portOf(*baseUrl)) return done(invalid(*baseUrl + " is no URL that begins with https:// or http://"));
     // A key is stored with the one place it may be sent to. It goes before the place changes: a crash between the two
     // leaves a provider without a key, never a key with another place.

@@ -64,7 +64,9 @@ Engine::Engine(sd_event* event, sd_bus* bus)
       providers_(folders("providers"), ".toml",
                  [](auto text, auto name, auto file) { return agents::readProvider(text, name, file); }),
       prompts_(folders("prompts"), ".md",
-               [](auto text, auto name, auto file) { return agents::PromptText::read(text, name, file); }) {
+               [](auto text, auto name, auto file) { return agents::PromptText::read(text, name, file); }),
+      risky_(folders("risky"), ".toml",
+             [](auto text, auto name, auto file) { return agents::readRisky(text, name, file); }) {
   context_.event = event;
 }
 
@@ -108,7 +110,7 @@ std::expected<void, Error> Engine::start() {
   if (auto applied = applyRules(); !applied) return applied;
 
   scheduler_ = std::make_unique<Scheduler>(
-      context_, *canary_, Settings{&configuration_, &agents_, &providers_, &prompts_},
+      context_, *canary_, settings(),
       [this](const auto& before, const auto& after, const auto& events) { told(before, after, events); },
       [this](std::uint64_t task) {
         if (const auto waits = scheduler_->waiting(task))
@@ -130,6 +132,7 @@ void Engine::readFiles() {
   flows_.reload();
   providers_.reload();
   prompts_.reload();
+  risky_.reload();
   for (const auto& problem : manager({0, true}).configurationProblems)
     log::write(log::Level::Warning, problem, {}, names::kMessageConfiguration);
 }

@@ -4,6 +4,7 @@
 #include <expected>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,25 +69,29 @@ class Engine : public api::Backend {
                   api::Done<std::string> done) override;
   void reply(const api::Request& request, std::uint64_t task, const std::string& text,
              api::Done<api::Nothing> done) override;
+  void retryTask(const api::Request& request, std::uint64_t task, const api::RetrySettings& settings,
+                 api::Done<api::Nothing> done) override;
   void cancelTask(const api::Request& request, std::uint64_t task, api::Done<api::Nothing> done) override;
   void deleteTask(const api::Request& request, std::uint64_t task, api::Done<api::Nothing> done) override;
   void testAgent(const api::Request& request, const std::string& agent, const std::string& model,
-                 api::Done<std::uint64_t> done) override;
+                 const std::string& provider, api::Done<api::AgentTestView> done) override;
   void addProvider(const api::Request& request, const std::string& name, const std::string& kind,
                    const std::string& baseUrl, bool machine, api::Done<std::uint64_t> done) override;
   void setKey(const api::Request& request, std::uint64_t provider, std::string key,
               api::Done<api::Nothing> done) override;
-  void setProvider(const api::Request& request, std::uint64_t provider, const std::optional<std::string>& baseUrl,
+  void setProvider(const api::Request& request, std::uint64_t provider, const api::ProviderSettings& settings,
                    api::Done<api::Nothing> done) override;
   void removeProvider(const api::Request& request, std::uint64_t provider, api::Done<api::Nothing> done) override;
   void reload(const api::Request& request, api::Done<api::Nothing> done) override;
 
  private:
+  [[nodiscard]] Settings settings() const { return {&configuration_, &agents_, &providers_, &prompts_, &risky_}; }
   Detached goOn();
   void readFiles();
   void checkUids();
   std::expected<void, Error> applyRules();
   [[nodiscard]] const agents::ProviderFile* providerFile(const std::string& kind, const std::string& baseUrl) const;
+  [[nodiscard]] static bool installed(const agents::Descriptor& descriptor);
   std::expected<void, Error> machineCanSeal() const;
   std::expected<std::map<model::Role, std::string>, Error> bindings(const model::Flow& flow,
                                                                     const store::Project& project,
@@ -94,7 +99,13 @@ class Engine : public api::Backend {
   [[nodiscard]] std::expected<std::optional<std::string>, Error> answered(const api::Request& request,
                                                                           const std::string& operation) const;
   void keepAnswer(const api::Request& request, const std::string& operation, const std::string& answer) const;
+  std::expected<void, Error> setSpenders(const store::Provider& provider, const api::Strings& spenders,
+                                         std::uint32_t caller);
   Detached addProjectNow(api::Request request, store::Project project, api::Done<std::uint64_t> done);
+  Async<std::expected<model::PlanDraft, Error>> checkPlan(const model::Created& task, std::string plan);
+  Detached createTaskNow(api::Request request, model::Created fact, std::string prompt, std::optional<std::string> plan,
+                         api::Done<std::uint64_t> done);
+  Detached testAgentNow(std::uint32_t user, std::string binding, api::Done<api::AgentTestView> done);
   Detached setKeyNow(api::Request request, std::uint64_t provider, std::string key, api::Done<api::Nothing> done);
   std::expected<std::string, Error> decide(const api::Request& request, std::uint64_t task, const char* operation,
                                            const model::Fact& fact, const std::vector<std::string>& texts = {});
@@ -110,12 +121,14 @@ class Engine : public api::Backend {
   std::unique_ptr<Canary> canary_;
   std::unique_ptr<Scheduler> scheduler_;
   api::Observer* observer_ = nullptr;
+  std::set<std::uint32_t> testing_;  ///< users who try an agent now
 
   agents::ConfigurationFile configuration_;
   agents::DataSet<agents::Descriptor> agents_;
   agents::DataSet<model::Flow> flows_;
   agents::DataSet<agents::ProviderFile> providers_;
   agents::DataSet<agents::PromptText> prompts_;
+  agents::DataSet<agents::RiskyFile> risky_;
 };
 
 }  // namespace coffer::engine

@@ -102,7 +102,8 @@ api::ManagerView Engine::manager(const api::Caller& caller) const {
   }
   auto& problems = view.configurationProblems;
   if (!configuration_.problem().empty()) problems.push_back(configuration_.problem());
-  for (const auto* list : {&agents_.problems(), &flows_.problems(), &providers_.problems(), &prompts_.problems()})
+  for (const auto* list :
+       {&agents_.problems(), &flows_.problems(), &providers_.problems(), &prompts_.problems(), &risky_.problems()})
     problems.insert(problems.end(), list->begin(), list->end());
   return view;
 }
@@ -127,7 +128,9 @@ std::expected<api::TaskView, Error> Engine::task(std::uint64_t id) const {
 std::expected<api::ProjectView, Error> Engine::project(std::uint64_t id) const {
   const auto project = store_->projects().get(id);
   if (!project) return std::unexpected(project.error());
-  return projectView(*project);
+  auto view = projectView(*project);
+  view.rounds = project->rounds.value_or(static_cast<std::uint32_t>(configuration_.current().rounds));
+  return view;
 }
 
 std::expected<api::ProviderView, Error> Engine::provider(std::uint64_t id) const {
@@ -136,15 +139,19 @@ std::expected<api::ProviderView, Error> Engine::provider(std::uint64_t id) const
   return providerView(*provider);
 }
 
+bool Engine::installed(const agents::Descriptor& descriptor) {
+  // What runs in a sandbox is what it finds at that path in the host's /usr or /opt/agents.
+  struct stat status{};
+  return ::stat(descriptor.executable.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 std::vector<api::AgentView> Engine::agents(const api::Caller&) const {
   std::vector<api::AgentView> list;
   for (const auto& [name, descriptor] : agents_.all()) {
     api::AgentView view;
     view.name = name;
     view.protocol = descriptor.protocol.name;
-    // What runs in a sandbox is what it finds at that path in the host's /usr or /opt/agents.
-    struct stat status{};
-    view.installed = ::stat(descriptor.executable.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    view.installed = installed(descriptor);
     if (!view.installed) view.problem = descriptor.executable + " is not there";
     list.push_back(std::move(view));
   }

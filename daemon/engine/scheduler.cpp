@@ -140,6 +140,8 @@ Async<std::expected<StepOutcome, Error>> Scheduler::performStep(StepRun& run) {
   switch (run.step.kind) {
     case model::StepKind::Snapshot:
       co_return co_await performSnapshot(run);
+    case model::StepKind::Restore:
+      co_return co_await performRestore(run);
     case model::StepKind::Turn:
       co_return co_await performTurn(run);
     case model::StepKind::Import:

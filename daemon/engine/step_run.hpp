@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "agents/descriptor.hpp"
 #include "agents/prompt.hpp"
 #include "agents/provider_file.hpp"
+#include "agents/risky_file.hpp"
 #include "dbus/error.hpp"
 #include "engine/context.hpp"
 #include "engine/unit_input.hpp"
@@ -31,6 +33,7 @@ struct Settings {
   const agents::DataSet<agents::Descriptor>* agents = nullptr;
   const agents::DataSet<agents::ProviderFile>* providers = nullptr;
   const agents::DataSet<agents::PromptText>* prompts = nullptr;
+  const agents::DataSet<agents::RiskyFile>* risky = nullptr;
 };
 
 /// What a step is performed with: the task as it was when the step was opened, and what belongs to it.
@@ -40,6 +43,14 @@ struct StepRun {
   model::Task task;
   model::Step step;
   store::Project project;
+
+  /// An agent is tried: what it is asked instead of its role's prompt, and how long it may take. There is no project
+  /// and no commit then; /src is an empty folder.
+  struct Trial {
+    std::string prompt;
+    std::uint64_t minutes = 0;
+  };
+  std::optional<Trial> trial;
 
   /// Where the step's own units are; a project that is being added has no task yet.
   [[nodiscard]] std::string slice() const { return task.id ? taskSlice(task.owner, task.id) : ownerSlice(task.owner); }
@@ -54,6 +65,7 @@ struct StepOutcome {
   model::Fact fact;
   std::vector<std::string> texts;
   std::vector<store::Finding> findings;
+  std::string text;  ///< what the agent said last, as its output has it
   /// What the step still holds: taken away when the fact is stored, not before, since until then the step may have to
   /// be done again from what is in it.
   std::shared_ptr<Session> session;
@@ -96,6 +108,7 @@ std::vector<sandbox::Bind> stores(const StepRun& run, bool withTask);
 // One for each kind of step. They are done again from the start after a crash: what is there already is used, what was
 // cut off is made again, and an agent that still runs is waited for.
 Async<std::expected<StepOutcome, Error>> performSnapshot(StepRun& run);
+Async<std::expected<StepOutcome, Error>> performRestore(StepRun& run);
 Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run);
 Async<std::expected<StepOutcome, Error>> performImport(StepRun& run);
 Async<std::expected<StepOutcome, Error>> performGate(StepRun& run);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/unit_input.hpp"
+#include "os/beneath.hpp"
 #include "os/log.hpp"
 
 namespace coffer::engine {
@@ -80,7 +81,27 @@ Async<Done> sweep(Context& context) {
     if (over(name)) told("input of " + name, removeInput(context.places, name));
   for (const auto& name : namesBelow(context.places.work(), "coffer-"))
     if (over(name)) told("output of " + name, removeOutput(context.places, name));
+  // Numbers that were taken for something that never became a task.
+  for (const auto& name : namesBelow(context.places.state + "/tasks", "")) {
+    std::uint64_t id = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+    if (error != std::errc{} || end != name.data() + name.size() || open.contains(id)) continue;
+    const auto task = context.store->tasks().get(id);
+    if (task || task.error().code != ErrorCode::UnknownObject) continue;
+    if (auto conversations = context.store->conversations().ofTask(id))
+      for (const auto& conversation : *conversations)
+        static_cast<void>(context.store->conversations().gone(conversation.id));
+    context.releaseUids(id);
+    removeTaskDirectory(context, id);
+  }
   co_return Done{};
+}
+
+void removeTaskDirectory(Context& context, std::uint64_t task) {
+  auto tasks = os::openDirectory(context.places.state + "/tasks");
+  if (!tasks) return;
+  if (auto gone = os::removeTree(tasks->get(), std::to_string(task)); !gone)
+    log::warning("the folder of task " + std::to_string(task) + ": " + gone.error().message);
 }
 
 Async<Done> tidyOthers(Context& context, std::uint64_t task, std::string step) {

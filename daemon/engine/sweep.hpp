@@ -25,4 +25,7 @@ Async<Done> sweep(Context& context);
 /// The same for one task: takes away what belongs to its steps but this one.
 Async<Done> tidyOthers(Context& context, std::uint64_t task, std::string step);
 
+/// What was kept of a number that no task has (any more).
+void removeTaskDirectory(Context& context, std::uint64_t task);
+
 }  // namespace coffer::engine

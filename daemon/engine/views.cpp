@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/accounts.hpp"
 #include "engine/places.hpp"
 #include "model/actions.hpp"
 #include "model/flow.hpp"
@@ -66,6 +67,7 @@ api::TaskView taskView(const model::Task& task, const store::Project& project, c
   view.actions = model::actions(task);
   view.problem = {task.problem.code, task.problem.words};
   view.usage = usageView(task.usage);
+  view.budget = task.budget;
   view.costMicro = task.usage.costMicro > 0 ? task.usage.costMicro : -1;
   for (const auto& refusal : refusals)
     view.refusals.emplace_back(refusal.role, refusal.protocol, refusal.address, refusal.name, refusal.port,
@@ -88,6 +90,7 @@ api::ProjectView projectView(const store::Project& project) {
   view.base = project.base;
   view.build = project.build;
   view.test = project.test;
+  view.budget = project.budget;
   view.policy = project.policy;
   view.agents = project.agents;
   view.networks = project.networks;
@@ -105,6 +108,9 @@ api::ProviderView providerView(const store::Provider& provider) {
   view.hasKey = provider.hasKey;
   view.keyHint = provider.keyHint;
   view.problem = provider.problem;
+  if (provider.machine) view.spenders = namesOf({provider.users, provider.groups});
+  if (provider.machine && view.spenders.empty())
+    view.problem = "nobody may spend it yet: coffer provider allow " + provider.name + " USER";
   if (!provider.hasKey) view.problem = "it has no key: coffer provider add " + provider.name + " sets one";
   return view;
 }

@@ -24,7 +24,18 @@ bool canReply(const Task& task) {
   }
 }
 
+namespace {
+
+// What was kept of a task that failed or was cancelled is enough to take it up again; one that landed has nothing left
+// to do.
+bool canComeBack(const Task& task) {
+  return (task.state == State::Failed || task.state == State::Cancelled) && task.cleaned && !task.deleted && !task.step;
+}
+
+}  // namespace
+
 bool canRetry(const Task& task) {
+  if (canComeBack(task)) return true;
   if (task.step || !task.last) return false;
   switch (task.parked.reason) {
     case Parked::Blocked:
@@ -38,10 +49,30 @@ bool canRetry(const Task& task) {
   }
 }
 
+bool canRetryFrom(const Task& task, RetryPoint from) {
+  const bool decides = !task.step && (task.state == State::PlanReady || task.state == State::Ready);
+  if (!canRetry(task) && !decides) return false;
+  switch (from) {
+    case RetryPoint::Stopped:
+      return canRetry(task);
+    case RetryPoint::Plan:
+      return !task.base.empty();
+    case RetryPoint::Write:
+      return !task.planAccepted.empty();
+    case RetryPoint::Gate:
+      return !task.candidate.empty();
+    case RetryPoint::Review:
+      return task.flow.hasReview() && !task.candidate.empty() && task.gate.green &&
+             task.gate.candidate == task.candidate;
+  }
+  return false;
+}
+
 bool canPause(const Task& task) {
   if (!task.step) return false;
   switch (task.step->kind) {
     case StepKind::Snapshot:
+    case StepKind::Restore:
     case StepKind::Turn:
     case StepKind::Import:
     case StepKind::Gate:

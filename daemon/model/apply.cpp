@@ -66,6 +66,7 @@ void created(Task& task, const Event& event) {
   task.title = event.text("title");
   task.prompt = event.text("prompt");
   task.rounds = unsignedOf(event, "rounds");
+  task.budget = unsignedOf(event, "budget");
   task.flow = {.name = event.text("flow"),
                .planner = event.text("flow.planner"),
                .writer = event.text("flow.writer"),
@@ -114,6 +115,7 @@ void stepOpened(Task& task, const Event& event) {
       task.state = State::Landing;
       break;
     case StepKind::Snapshot:
+    case StepKind::Restore:
     case StepKind::Import:
     case StepKind::Diff:
     case StepKind::CleanUp:
@@ -134,6 +136,8 @@ void turnEnded(Task& task, const Event& event) {
   if (outcome == TurnOutcome::Interrupted) task.interruptions = interruptions + 1;
   if (outcome == TurnOutcome::Unreachable) ++task.troubles;
   if (outcome == TurnOutcome::Ok) task.troubles = 0;
+  // A turn that was never begun is none.
+  if (outcome == TurnOutcome::OverBudget && event.number("run") == 0) return;
   auto& conversation = task.conversations[event.text("conversation")];
   ++conversation.turns;
   if (const auto& session = event.text("session"); !session.empty()) conversation.session = session;
@@ -213,6 +217,51 @@ void replied(Task& task, const Event& event) {
   task.workDigest.clear();
 }
 
+/// What was made from the point on counts no more; what came before it stays.
+void takenUpFrom(Task& task, RetryPoint from) {
+  if (from == RetryPoint::Stopped) return;
+  task.question.clear();
+  task.diff.clear();
+  task.workDigest.clear();
+  task.review = {};
+  if (from == RetryPoint::Review) return;
+  task.gate = {};
+  if (from == RetryPoint::Gate) return;
+  task.round = 0;
+  task.candidate.clear();
+  task.tree.clear();
+  task.writerCommit.clear();
+  task.changedPaths = 0;
+  task.reviewText.clear();
+  task.answer.clear();
+  if (from == RetryPoint::Write) return;
+  task.plan.clear();
+  task.planSummary.clear();
+  task.planAccepted.clear();
+}
+
+void retried(Task& task, const Event& event) {
+  const auto from = parse<RetryPoint>(event.text("from")).value_or(RetryPoint::Stopped);
+  if (ended(task.state)) {
+    // Homes and workspaces are gone: whoever goes on begins without a memory.
+    task.conversations.clear();
+    task.state = State::Queued;
+    task.cleaned = false;
+    task.problem = {};
+    task.workAccepted.clear();
+    task.landBranch.clear();
+    task.diff.clear();
+    task.workDigest.clear();
+    task.interruptions = 0;
+    task.troubles = 0;
+    newLap(task);
+  } else if (from != RetryPoint::Stopped) {
+    newLap(task);
+  }
+  takenUpFrom(task, from);
+  if (event.payload.contains("budget")) task.budget = unsignedOf(event, "budget");
+}
+
 void interrupted(Task& task, const Event&) {
   const std::uint64_t count = task.interruptions + 1;
   closeStep(task);
@@ -246,6 +295,7 @@ const std::unordered_map<std::string_view, Effect>& effects() {
       {"review-ended", reviewEnded},
       {"parked", parkedAt},
       {"replied", replied},
+      {"retried", retried},
       {"interrupted", interrupted},
       {"verify-again", interrupted},
       {"candidate-moved", candidateMoved},
@@ -256,6 +306,13 @@ const std::unordered_map<std::string_view, Effect>& effects() {
          task.bases = {task.base};
          task.branch = event.text("branch");
          task.notIn = event.text("not-in");
+       }},
+      {"restored",
+       [](Task& task, const Event&) {
+         closeStep(task);
+         // What follows may be no more than to show what was verified and reviewed before.
+         if (!task.candidate.empty() && task.gate.green && task.gate.candidate == task.candidate)
+           task.state = task.review.run != 0 ? State::Reviewing : State::Verifying;
        }},
       {"plan-ready",
        [](Task& task, const Event& event) {
@@ -287,6 +344,7 @@ const std::unordered_map<std::string_view, Effect>& effects() {
        [](Task& task, const Event& event) {
          closeStep(task);
          task.diff = event.text("diff");
+         task.risky = event.number("risky");
          task.workDigest = event.text("digest");
          task.state = State::Ready;
          task.parked = {};

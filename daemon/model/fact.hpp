@@ -10,6 +10,7 @@
 #include "dbus/error.hpp"
 #include "model/flow.hpp"
 #include "model/policy.hpp"
+#include "model/retry_point.hpp"
 #include "model/turn.hpp"
 #include "model/usage.hpp"
 
@@ -37,7 +38,8 @@ struct Created {
   Policy policy;
   std::map<Role, std::string> agents;
   std::uint64_t rounds = 3;
-  PlanDraft plan;  ///< the person's own, checked already; without a digest a planner drafts one
+  std::uint64_t budget = 0;  ///< tokens of all turns; 0 = none
+  PlanDraft plan;            ///< the person's own, checked already; without a digest a planner drafts one
 };
 
 struct PlanAccepted {
@@ -53,8 +55,12 @@ struct Replied {
   std::string text;  ///< digest
 };
 
-/// The person, or a clock for a task parked with a time, wants the trouble tried again.
-struct Retried {};
+/// The person, or a clock for a task parked with a time, wants the trouble tried again; the person also from an earlier
+/// point, and also of a task that failed or was cancelled.
+struct Retried {
+  RetryPoint from = RetryPoint::Stopped;
+  std::optional<std::uint64_t> budget;  ///< another one from now on; 0 = none
+};
 struct Paused {};
 struct Resumed {};
 struct Cancelled {};
@@ -67,6 +73,11 @@ struct SnapshotTaken {
   std::string base;    ///< commit
   std::string branch;  ///< what HEAD named; empty = detached
   std::string notIn;   ///< digest of the list of changed paths that are not in it, or empty
+};
+
+/// Restore is done.
+struct Restored {
+  std::string step;
 };
 
 /// What a review turn left.
@@ -124,7 +135,9 @@ struct GateEnded {
 struct DiffReady {
   std::string step;
   std::string candidate;
-  std::string diff;  ///< digest of what is shown
+  std::string diff;        ///< digest of what is shown
+  std::int64_t risky = 0;  ///< changed paths that take effect outside of a build
+  std::string riskyPaths;  ///< the first of them, one a line
 };
 
 struct Landed {
@@ -166,7 +179,7 @@ struct GivenUp {
 };
 
 using Fact = std::variant<Created, PlanAccepted, WorkAccepted, Replied, Retried, Paused, Resumed, Cancelled, Deleted,
-                          SnapshotTaken, TurnEnded, Imported, ImportRefused, GateEnded, DiffReady, Landed,
+                          SnapshotTaken, Restored, TurnEnded, Imported, ImportRefused, GateEnded, DiffReady, Landed,
                           CandidateMoved, StepFailed, StepInterrupted, CleanedUp, GivenUp>;
 
 }  // namespace coffer::model

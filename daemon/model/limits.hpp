@@ -162,6 +162,9 @@ inline constexpr std::size_t kAttributesBytes = 1024 * 1024;
 /// Bytes of a list of paths that git prints for us (names of a whole tree). A longer one is refused with TooLarge.
 inline constexpr std::size_t kPathListBytes = 512 * 1024 * 1024;
 
+/// Risky paths named where a person is told of them. The count is right, the rest is in the diff.
+inline constexpr std::size_t kRiskyShown = 20;
+
 /// Paths named in a report (dirty, changed, colliding). The count is right, the rest is not named.
 inline constexpr std::size_t kPathsShown = 2000;
 
@@ -250,6 +253,12 @@ inline constexpr std::size_t kResolverQueryBytes = 4096;
 /// TCP connections to the resolver at once, and the seconds one may lie idle. More are closed at once.
 inline constexpr std::size_t kResolverConnections = 32;
 inline constexpr int kResolverIdleSeconds = 10;
+
+/// Minutes that each of the two turns may take by which an agent is tried.
+inline constexpr std::uint64_t kAgentTestMinutes = 2;
+
+/// Tokens that a budget can be. More is refused with Limit: it could not be told from none.
+inline constexpr std::uint64_t kBudgetMost = 1'000'000'000'000'000;
 
 /// Options of one call on the bus, and entries of a list or dictionary in them. More is refused with InvalidArgument.
 inline constexpr std::size_t kOptionEntries = 64;

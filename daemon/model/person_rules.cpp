@@ -1,6 +1,7 @@
 #include "model/limits.hpp"
 #include "model/rules.hpp"
 #include "model/ruling.hpp"
+#include "model/spelling.hpp"
 
 namespace coffer::model {
 
@@ -9,6 +10,8 @@ namespace {
 std::unexpected<Error> refuse(ErrorCode code, std::string words) {
   return std::unexpected(Error{code, std::move(words)});
 }
+
+constexpr auto kBudgetTooLarge = "A budget that large is none. Give a smaller one, or none.";
 
 Decision already(std::string answer = {}) {
   Decision decision;
@@ -29,6 +32,33 @@ Role addressee(const Task& task) {
   return Role::Writer;
 }
 
+std::string whyNotRetried(const Task& task, RetryPoint from) {
+  const std::string why = "There is nothing to try again in " + nameOf(task) + ": it is " + standing(task) + ". ";
+  const bool decides = !task.step && (task.state == State::PlanReady || task.state == State::Ready);
+  if (from != RetryPoint::Stopped && (canRetry(task) || decides)) {
+    const std::string not_ = nameOf(task) + " cannot be taken up again from " + std::string(spell(from)) + ": ";
+    switch (from) {
+      case RetryPoint::Write:
+        return not_ + "no plan of it was accepted. Retry from plan.";
+      case RetryPoint::Gate:
+        return not_ + "it has no commits yet. Retry from write.";
+      case RetryPoint::Review:
+        return not_ + (task.flow.hasReview() ? "its gate was not green. Retry from gate."
+                                             : "the flow " + task.flow.name + " has no reviewer.");
+      default:
+        return not_ + "it has not begun. Retry without a point.";
+    }
+  }
+  if (ended(task.state) && task.state != State::Done)
+    return task.deleted ? why + "It was deleted." : why + "It is still being taken away; try again in a moment.";
+  if (task.state == State::Done || task.state == State::Landed) return why + "Its work has landed; make a new task.";
+  if (task.parked.reason == Parked::Question) return why + "Answer the question with a reply.";
+  if (task.parked.reason == Parked::Paused) return why + "Resume it.";
+  if (task.state == State::Ready) return why + "Accept the work, reply, or name the point to retry from.";
+  if (task.state == State::PlanReady) return why + "Accept the plan, reply, or retry from plan.";
+  return why + "Wait until it stands still for a reason that can pass.";
+}
+
 }  // namespace
 
 Answer onCreated(const Task& task, const Created& fact, std::uint64_t at) {
@@ -41,6 +71,7 @@ Answer onCreated(const Task& task, const Created& fact, std::uint64_t at) {
   if (fact.rounds > limits::kRoundsMost)
     return refuse(ErrorCode::Limit,
                   "A task has at most " + std::to_string(limits::kRoundsMost) + " fix rounds. Ask for fewer.");
+  if (fact.budget > limits::kBudgetMost) return refuse(ErrorCode::Limit, kBudgetTooLarge);
   Ruling ruling(task, at);
   Payload payload{{"task", static_cast<std::int64_t>(fact.id)},
                   {"project", static_cast<std::int64_t>(fact.project)},
@@ -48,6 +79,7 @@ Answer onCreated(const Task& task, const Created& fact, std::uint64_t at) {
                   {"title", shortened(fact.title, limits::kTitleBytes)},
                   {"prompt", fact.prompt},
                   {"rounds", static_cast<std::int64_t>(fact.rounds)},
+                  {"budget", static_cast<std::int64_t>(fact.budget)},
                   {"flow", fact.flow.name},
                   {"flow.planner", fact.flow.planner},
                   {"flow.writer", fact.flow.writer},
@@ -128,19 +160,20 @@ Answer onReplied(const Task& task, const Replied& fact, std::uint64_t at) {
   return std::move(ruling).take();
 }
 
-Answer onRetried(const Task& task, std::uint64_t at) {
-  if (!canRetry(task)) {
-    const std::string why = "There is nothing to try again in " + nameOf(task) + ": it is " + standing(task) + ". ";
-    if (task.parked.reason == Parked::Question)
-      return refuse(ErrorCode::WrongState, why + "Answer the question with a reply.");
-    if (task.parked.reason == Parked::Paused) return refuse(ErrorCode::WrongState, why + "Resume it.");
-    if (task.state == State::Ready) return refuse(ErrorCode::WrongState, why + "Accept the work again, or reply.");
-    return refuse(ErrorCode::WrongState, why + "Wait until it stands still for a reason that can pass.");
-  }
+Answer onRetried(const Task& task, const Retried& fact, std::uint64_t at) {
+  const bool named = fact.from != RetryPoint::Stopped;
+  if (fact.budget.value_or(0) > limits::kBudgetMost) return refuse(ErrorCode::Limit, kBudgetTooLarge);
+  if (!canRetryFrom(task, fact.from)) return refuse(ErrorCode::WrongState, whyNotRetried(task, fact.from));
   Ruling ruling(task, at);
   const std::string code = task.parked.code;
-  ruling.tell("retried", {{"code", code}});
-  if (code == "no-change")
+  Payload payload{{"code", code}, {"from", std::string(spell(fact.from))}};
+  if (fact.budget) payload["budget"] = static_cast<std::int64_t>(*fact.budget);
+  ruling.tell("retried", std::move(payload));
+  if (ended(task.state) && !task.base.empty())
+    ruling.openRestore();
+  else if (named || ended(task.state))
+    ruling.goOn();
+  else if (code == "no-change")
     ruling.openTurn(Role::Writer, TurnKind::NoChange);
   else if (code == "no-plan")
     ruling.openTurn(Role::Planner, TurnKind::Plan);

@@ -15,13 +15,14 @@ Answer onCreated(const Task& task, const Created& fact, std::uint64_t at);
 Answer onPlanAccepted(const Task& task, const PlanAccepted& fact, std::uint64_t at);
 Answer onWorkAccepted(const Task& task, const WorkAccepted& fact, std::uint64_t at);
 Answer onReplied(const Task& task, const Replied& fact, std::uint64_t at);
-Answer onRetried(const Task& task, std::uint64_t at);
+Answer onRetried(const Task& task, const Retried& fact, std::uint64_t at);
 Answer onPaused(const Task& task, std::uint64_t at);
 Answer onResumed(const Task& task, std::uint64_t at);
 Answer onCancelled(const Task& task, std::uint64_t at);
 Answer onDeleted(const Task& task, std::uint64_t at);
 
 Answer onSnapshotTaken(const Task& task, const SnapshotTaken& fact, std::uint64_t at);
+Answer onRestored(const Task& task, const Restored& fact, std::uint64_t at);
 Answer onTurnEnded(const Task& task, const TurnEnded& fact, std::uint64_t at);
 Answer onImported(const Task& task, const Imported& fact, std::uint64_t at);
 Answer onImportRefused(const Task& task, const ImportRefused& fact, std::uint64_t at);
@@ -42,6 +43,8 @@ bool canAcceptPlan(const Task& task);
 bool canAcceptWork(const Task& task);
 bool canReply(const Task& task);
 bool canRetry(const Task& task);
+/// From a point that is named: also where nothing is wrong and the person only wants something done again.
+bool canRetryFrom(const Task& task, RetryPoint from);
 bool canPause(const Task& task);
 bool canResume(const Task& task);
 bool canCancel(const Task& task);

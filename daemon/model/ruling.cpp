@@ -43,6 +43,8 @@ void Ruling::open(Step step) {
 
 void Ruling::openSnapshot() { open({.kind = StepKind::Snapshot}); }
 
+void Ruling::openRestore() { open({.kind = StepKind::Restore, .base = task_.base}); }
+
 void Ruling::openTurn(Role role, TurnKind kind, std::map<std::string, std::string> more) {
   Step step{.kind = StepKind::Turn,
             .role = role,
@@ -83,6 +85,25 @@ void Ruling::openCleanUp() { open({.kind = StepKind::CleanUp}); }
 void Ruling::openErase() { open({.kind = StepKind::Erase}); }
 
 void Ruling::openAgain(Step step) { open(std::move(step)); }
+
+void Ruling::goOn() {
+  const bool verified = task_.gate.green && task_.gate.candidate == task_.candidate;
+  const bool reviewed = task_.reviewKept || (task_.review.run != 0 && task_.review.candidate == task_.candidate);
+  if (task_.base.empty())
+    openSnapshot();
+  else if (task_.planAccepted.empty() && task_.plan.empty())
+    openTurn(Role::Planner, TurnKind::Plan);
+  else if (task_.planAccepted.empty())
+    planReady(task_.plan, task_.planSummary);
+  else if (task_.candidate.empty())
+    openTurn(Role::Writer, TurnKind::Write);
+  else if (!verified)
+    openGate();
+  else if (task_.flow.hasReview() && !reviewed)
+    openReview();
+  else
+    openDiff();
+}
 
 void Ruling::park(Parked reason, std::string_view code, std::string words, std::uint64_t until) {
   Payload payload{{"reason", std::string(spell(reason))}, {"code", std::string(code)}, {"words", shortened(words)}};

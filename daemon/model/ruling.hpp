@@ -22,6 +22,7 @@ class Ruling {
 
   // Steps. Each is told as "step-opened" with the name that is next in its lap.
   void openSnapshot();
+  void openRestore();
   void openTurn(Role role, TurnKind kind, std::map<std::string, std::string> more = {});
   void openReview();  ///< a review that begins, in a conversation of its own where the flow wants that
   void openImport();
@@ -31,6 +32,9 @@ class Ruling {
   void openCleanUp();
   void openErase();
   void openAgain(Step step);  ///< the same, as its next attempt
+
+  /// The first thing that is missing between a snapshot and work that can be shown.
+  void goOn();
 
   void park(Parked reason, std::string_view code, std::string words, std::uint64_t until = 0);
 

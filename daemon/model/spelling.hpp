@@ -7,6 +7,7 @@
 
 #include "model/parked.hpp"
 #include "model/policy.hpp"
+#include "model/retry_point.hpp"
 #include "model/state.hpp"
 #include "model/step.hpp"
 #include "model/turn.hpp"
@@ -88,6 +89,7 @@ struct Spelling<TurnOutcome> {
       {TurnOutcome::RateLimited, "rate-limited"},
       {TurnOutcome::Unreachable, "unreachable"},
       {TurnOutcome::AuthFailed, "auth-failed"},
+      {TurnOutcome::OverBudget, "over-budget"},
   });
 };
 
@@ -95,6 +97,7 @@ template <>
 struct Spelling<StepKind> {
   static constexpr auto words = std::to_array<std::pair<StepKind, std::string_view>>({
       {StepKind::Snapshot, "snapshot"},
+      {StepKind::Restore, "restore"},
       {StepKind::Turn, "turn"},
       {StepKind::Import, "import"},
       {StepKind::Gate, "gate"},
@@ -109,6 +112,17 @@ template <>
 struct Spelling<Decides> {
   static constexpr auto words = std::to_array<std::pair<Decides, std::string_view>>(
       {{Decides::Ask, "ask"}, {Decides::Auto, "auto"}, {Decides::Branch, "branch"}});
+};
+
+template <>
+struct Spelling<RetryPoint> {
+  static constexpr auto words = std::to_array<std::pair<RetryPoint, std::string_view>>({
+      {RetryPoint::Stopped, ""},
+      {RetryPoint::Plan, "plan"},
+      {RetryPoint::Write, "write"},
+      {RetryPoint::Gate, "gate"},
+      {RetryPoint::Review, "review"},
+  });
 };
 
 /// The word of an enum's value.

@@ -19,7 +19,7 @@ enum class State {
   Cancelled,
 };
 
-/// An ended task never gets another state.
+/// An ended task gets another state only when a failed or cancelled one is taken up again (Retried).
 constexpr bool ended(State state) {
   return state == State::Done || state == State::Failed || state == State::Cancelled;
 }

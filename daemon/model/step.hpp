@@ -11,6 +11,7 @@ namespace coffer::model {
 /// What the engine does next.
 enum class StepKind {
   Snapshot,  ///< take the owner's repository into the project's store
+  Restore,   ///< make anew what an ended task's work went on in, for its commits and texts are all that was kept
   Turn,      ///< one run of an agent
   Import,    ///< take the writer's commits in and make the candidate
   Gate,      ///< build and test the candidate
@@ -44,7 +45,7 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-/// The ROLE part of the name: planner, writer, reviewer, snapshot, import, gate, diff, land, cleanup, erase.
+/// The ROLE part of the name: planner, writer, reviewer, snapshot, restore, import, gate, diff, land, cleanup, erase.
 std::string roleWord(const Step& step);
 /// The name a step of this task, lap, role word and attempt has.
 std::string stepName(std::uint64_t task, std::uint64_t lap, const std::string& roleWord, std::uint64_t attempt);

@@ -98,6 +98,7 @@ struct Task {
   std::uint64_t moves = 0;    ///< of the candidate since a person's last word
   std::string conflict;       ///< digest: why the work could not be put on the branch, for the writer; or empty
 
+  std::int64_t risky = 0;  ///< paths of what is shown that take effect outside of a build
   std::string diff;        ///< digest of the diff that is shown
   std::string workDigest;  ///< of what waits for or got the person's word
   std::string workAccepted;
@@ -110,6 +111,7 @@ struct Task {
 
   std::map<std::string, Conversation> conversations;  ///< letter ->
   Usage usage;
+  std::uint64_t budget = 0;         ///< of Usage::tokens() in all turns; 0 = none
   std::uint64_t runs = 0;           ///< turns that ended
   std::uint64_t troubles = 0;       ///< passing troubles in a row
   std::uint64_t interruptions = 0;  ///< in a row

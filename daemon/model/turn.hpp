@@ -31,6 +31,7 @@ enum class TurnOutcome {
   RateLimited,
   Unreachable,  ///< the provider could not be reached, a passing trouble
   AuthFailed,
+  OverBudget,  ///< the task's budget of tokens is used up: in the middle of the turn, or before it began (run 0)
 };
 
 }  // namespace coffer::model

@@ -47,6 +47,13 @@ void parkTrouble(Ruling& ruling, const TurnEnded& fact, const Step& step) {
       ruling.park(Parked::AgentPaused, "auth-failed",
                   who + "was refused by the provider: set a key that works, then retry" + why);
       break;
+    case TurnOutcome::OverBudget: {
+      const Task& task = ruling.task();
+      ruling.park(Parked::Budget, "budget",
+                  "The task's budget of " + std::to_string(task.budget) + " tokens is used up: " +
+                      std::to_string(task.usage.tokens()) + " were spent. Retry with a larger one, or cancel.");
+      break;
+    }
     case TurnOutcome::TimedOut:
       ruling.park(Parked::Blocked, "turn-timeout", who + "took longer than it may" + why);
       break;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "model/limits.hpp"
@@ -45,6 +46,19 @@ void noChange(Ruling& ruling) {
                          : "The writer changed nothing and asked nothing, twice. Reply with what is missing.");
 }
 
+std::string riskyText(const DiffReady& fact) {
+  std::string names;
+  std::string_view rest = fact.riskyPaths;
+  while (!rest.empty()) {
+    const auto end = rest.find('\n');
+    names += (names.empty() ? "" : ", ") + std::string(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+  }
+  return counted(fact.risky, "changed path takes", "changed paths take") +
+         " effect outside of a sandbox once it has landed, so a person decides: " + names +
+         (std::ranges::count(fact.riskyPaths, '\n') < fact.risky ? ", and more." : ".");
+}
+
 }  // namespace
 
 std::optional<Error> notOpen(const Task& task, const std::string& step, StepKind kind) {
@@ -70,6 +84,14 @@ Answer onSnapshotTaken(const Task& task, const SnapshotTaken& fact, std::uint64_
     ruling.openTurn(Role::Planner, TurnKind::Plan);
   else
     ruling.planReady(task.plan, task.planSummary);
+  return std::move(ruling).take();
+}
+
+Answer onRestored(const Task& task, const Restored& fact, std::uint64_t at) {
+  if (auto error = notOpen(task, fact.step, StepKind::Restore)) return refuse(*std::move(error));
+  Ruling ruling(task, at);
+  ruling.tell("restored", {{"step", fact.step}});
+  ruling.goOn();
   return std::move(ruling).take();
 }
 
@@ -165,16 +187,25 @@ Answer onDiffReady(const Task& task, const DiffReady& fact, std::uint64_t at) {
         "The branch had moved, so the work was put on top of what is there now and verified again. Nobody has "
         "accepted it as it is now: look at the diff, then accept that.";
   }
+  const bool risky = fact.risky > 0 && task.policy.risky == Decides::Ask;
+  const std::string riskyWords = risky ? riskyText(fact) : "";
+  if (risky && !objected) {
+    code = "risky";
+    words += (words.empty() ? "" : " ") + riskyWords;
+  }
   Task shown = task;
   shown.diff = fact.diff;
   ruling.tell("work-ready", {{"step", fact.step},
                              {"diff", fact.diff},
                              {"digest", workDigest(shown)},
                              {"candidate", task.candidate},
+                             {"risky", fact.risky},
+                             {"risky.paths", fact.riskyPaths},
                              {"problem.code", code},
                              {"problem.words", words}});
-  // Nobody's word stands in for a person's where a reviewer still objects.
-  if (task.policy.landing != Decides::Ask && !objected)
+  if (risky && task.policy.landing != Decides::Ask) ruling.park(Parked::Risky, "risky", riskyWords);
+  // Nobody's word stands in for a person's where a reviewer still objects, or where only a person may.
+  if (task.policy.landing != Decides::Ask && !objected && !risky)
     ruling.acceptWork("policy",
                       task.policy.landing == Decides::Branch ? "refs/heads/coffer/" + std::to_string(task.id) : "");
   return std::move(ruling).take();

@@ -32,7 +32,11 @@ std::expected<std::optional<ConversationRow>, Error> Conversations::find(std::ui
 std::expected<ConversationRow, Error> Conversations::get(std::uint64_t task, const std::string& letter,
                                                          std::uint64_t now) {
   Database::Transaction transaction(database_);
-  if (auto known = find(task, letter); known && *known) return transaction.finish(**std::move(known));
+  if (auto known = find(task, letter); known && *known) {
+    if (!(*known)->gone) return transaction.finish(**std::move(known));
+    // The task was taken up again: another conversation plays the part, with a uid of its own.
+    database_.run("UPDATE conversations SET letter = letter || ' before ' || id WHERE id = ?", (*known)->id);
+  }
   ConversationRow row{.task = task, .letter = letter};
   if (auto uid = Uids(database_).take(model::UidPart::Sandbox, task, "conversation " + letter, now)) row.uid = *uid;
   database_.run("INSERT INTO conversations (task, letter, uid, created) VALUES (?, ?, ?, ?)", task, letter, row.uid,

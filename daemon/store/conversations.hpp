@@ -24,7 +24,7 @@ class Conversations {
  public:
   explicit Conversations(Database& database) : database_(database) {}
 
-  /// The conversation of that letter, made with a uid of the sandboxes' part when there is none.
+  /// The conversation of that letter, made with a uid of the sandboxes' part when there is none or it is gone.
   std::expected<ConversationRow, Error> get(std::uint64_t task, const std::string& letter, std::uint64_t now);
   std::expected<std::optional<ConversationRow>, Error> find(std::uint64_t task, const std::string& letter);
   std::expected<std::vector<ConversationRow>, Error> ofTask(std::uint64_t task);

@@ -1,5 +1,6 @@
 #include "store/projects.hpp"
 
+#include <charconv>
 #include <utility>
 
 namespace coffer::store {
@@ -21,6 +22,12 @@ Project projectOf(const Database::Query& row) {
   project.created = row.number(7);
   project.removed = row.integer(8) != 0;
   return project;
+}
+
+std::uint64_t decimal(const std::string& text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 Error unknown(std::uint64_t id) {
@@ -54,6 +61,8 @@ void Projects::writeSettings(const Project& project) {
     write("agent", 0, name, value);
   for (const auto& [name, value] : project.networks)
     write("network", 0, name, value);
+  if (project.budget != 0) write("budget", 0, "", std::to_string(project.budget));
+  if (project.rounds) write("rounds", 0, "", std::to_string(*project.rounds));
 }
 
 void Projects::readSettings(Project& project) {
@@ -71,6 +80,10 @@ void Projects::readSettings(Project& project) {
       project.agents[row.text(1)] = row.text(2);
     else if (kind == "network")
       project.networks[row.text(1)] = row.text(2);
+    else if (kind == "budget")
+      project.budget = decimal(row.text(2));
+    else if (kind == "rounds")
+      project.rounds = static_cast<std::uint32_t>(decimal(row.text(2)));
   }
 }
 

@@ -23,6 +23,8 @@ struct Project {
   bool removed = false;
   std::vector<std::string> build;
   std::vector<std::string> test;
+  std::optional<std::uint32_t> rounds;  ///< of its tasks; nothing: as the machine is configured
+  std::uint64_t budget = 0;             ///< tokens a task of it may cost; 0 = none
   std::map<std::string, std::string> policy;
   std::map<std::string, std::string> agents;
   std::map<std::string, std::string> networks;

@@ -10,6 +10,7 @@
 #   block-once            the reviewer blocks until the writer has answered a review; block-always: every time; warn: not blocking
 #   merge                 the writer merges the commit that the feedback names, and keeps both sides of what conflicts
 #   nothing, nothing-once the writer changes nothing (in its first turn)
+#   risky                 the writer also changes what a forge would run
 #   uncommitted           the writer changes a file and does not commit
 #   hang, spin, crash     the writer sleeps for ever, loops for ever, dies by a signal; hang-plan, hang-review: the others sleep
 #   sleep-N               the writer takes N more seconds (1 to 9)
@@ -167,6 +168,7 @@ print(json.dumps({"type": "end", "text": "asked", "usage": {"input": 1, "cached"
     fi
   fi
   echo "turn $turn in round $round" >>"$src/instant.txt"
+  has risky && mkdir -p "$src/.github/workflows" && echo "on: push" >"$src/.github/workflows/instant.yml"
   has uncommitted && finish "I forgot to commit"
   if has fail-build-always; then
     break_build

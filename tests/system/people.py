@@ -72,8 +72,8 @@ class Person:
         path, _ = self.manager("CreateTask", "(osa{sv})", (project, prompt, variants(options)))
         return Task(self, path)
 
-    def add_provider(self, name, kind, url, key):
-        path = self.manager("AddProvider", "(ssa{sv})", (name, kind, variants({"base-url": url})))[0]
+    def add_provider(self, name, kind, url, key, **options):
+        path = self.manager("AddProvider", "(ssa{sv})", (name, kind, variants({"base-url": url} | options)))[0]
         reader, writer = os.pipe()
         os.write(writer, key.encode())
         os.close(writer)
@@ -152,6 +152,8 @@ class Task:
 def variants(options):
     """Plain values as a{sv}."""
     def one(value):
+        if isinstance(value, GLib.Variant):
+            return value
         if isinstance(value, bool):
             return GLib.Variant("b", value)
         if isinstance(value, int):

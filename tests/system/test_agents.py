@@ -1,10 +1,12 @@
 """A whole task with each real agent in every role, through gateway and resolver, against the scripted model on loopback."""
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 from conftest import run
-from people import Person
+from people import CallError, Person
 
 pytestmark = pytest.mark.deadline(500)
 
@@ -45,3 +47,37 @@ def test_agent_takes_a_task_from_request_to_commit(cofferd, scripted_model, make
     finally:
         carol.call(provider, "Provider", "Remove", "(a{sv})", ({},))
         description.unlink()
+
+
+@pytest.mark.parametrize("agent", ["codex", "claude", "opencode"])
+def test_agent_is_tried_with_the_callers_provider_and_leaves_nothing(cofferd, scripted_model, carol, as_user, agent):
+    kind = "scripted-" + scripted_model.url.removeprefix("http://127.0.0.1:").removesuffix("/v1")
+    provider = carol.add_provider("trial", kind, scripted_model.url, scripted_model.key)
+    try:
+        result = as_user("carol", "coffer", "agent", "test", agent, "--model", "agent-test", "--provider", "trial", "--json", timeout=300)
+        told = json.loads(result.stdout)
+        assert told["Answered"] and told["Answer"].strip() == "ready", told
+        assert told["Resumed"] and told["ResumedAnswer"].strip() == "cobalt" and told["Session"]
+        assert told["Usage"]["requests"] >= 2 and told["Usage"]["output"] > 0
+    finally:
+        carol.call(provider, "Provider", "Remove", "(a{sv})", ({},))
+    assert [name for name in os.listdir("/run/cofferdam/in") if name.startswith("coffer-")] == []
+    assert [path for path in Path("/var/lib/cofferdam/tasks").glob("*/image")
+            if path.parent.name not in {str(row["Id"]) for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 1000))[0]}] == []
+
+
+def test_agent_that_is_refused_by_its_provider_says_so(cofferd, scripted_model, carol, as_user):
+    kind = "scripted-" + scripted_model.url.removeprefix("http://127.0.0.1:").removesuffix("/v1")
+    provider = carol.add_provider("refusing", kind, scripted_model.url, scripted_model.key)
+    try:
+        result = as_user("carol", "coffer", "agent", "test", "claude", "--model", "agent-test-401", "--json", check=False, timeout=300)
+        told = json.loads(result.stdout)
+        assert result.returncode == 1 and not told["Answered"] and told["Outcome"] == "auth-failed", told
+    finally:
+        carol.call(provider, "Provider", "Remove", "(a{sv})", ({},))
+
+
+def test_agent_that_is_not_there_cannot_be_tried(cofferd, carol):
+    with pytest.raises(CallError) as refused:
+        carol.call("/org/cofferdam/Cofferdam1/agent/nobody", "Agent", "Test", "(a{sv})", ({},))
+    assert refused.value.name == "UnknownObject"

@@ -11,6 +11,9 @@ Async<std::expected<StepOutcome, Error>> performDiff(StepRun& run) {
   Records request;
   request.add("base", run.step.base.empty() ? run.task.base : run.step.base);
   request.add("candidate", run.step.candidate);
+  for (const auto& [name, file] : run.settings.risky->all())
+    for (const auto& path : file.paths)
+      request.add("risky", path);
   auto made = co_await runOwnWorker(run, "diff", "coffer-repository", "diff", std::move(request), stores(run, true));
   if (!made) co_return std::unexpected(made.error());
   const auto directory = context.places.diffs(run.task.id);
@@ -23,7 +26,19 @@ Async<std::expected<StepOutcome, Error>> performDiff(StepRun& run) {
   auto bytes = os::readBeneath(opened->get(), run.step.candidate, limits::kDiffBytes);
   if (!bytes) co_return std::unexpected(bytes.error());
   StepOutcome outcome;
-  outcome.fact = model::DiffReady{run.step.name, run.step.candidate, model::sha256(*bytes)};
+  model::DiffReady fact;
+  fact.step = run.step.name;
+  fact.candidate = run.step.candidate;
+  fact.diff = model::sha256(*bytes);
+  fact.risky = static_cast<std::int64_t>(made->report.number("risky-count"));
+  for (const auto path : made->report.all("risky"))
+    fact.riskyPaths.append(path).append("\n");
+  // What is risky is not known when a list cannot be read, and that is a reason to ask too.
+  for (const auto& problem : run.settings.risky->problems()) {
+    fact.risky += 1;
+    fact.riskyPaths.append(problem).append("\n");
+  }
+  outcome.fact = std::move(fact);
   co_return outcome;
 }
 

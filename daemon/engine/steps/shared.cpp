@@ -124,6 +124,8 @@ Async<std::expected<void, Error>> checkoutCommit(StepRun& run, Session& session,
   worker.request.add("commit", commit);
   worker.request.add("from", run.task.start());
   worker.request.add("update", "1");
+  worker.request.add("user-name", run.project.authorName);
+  worker.request.add("user-email", run.project.authorEmail);
   if (!run.task.branch.empty()) worker.request.add("branch", run.task.branch);
   worker.request.add("alternate", "/store/base/objects");
   worker.request.add("alternate", "/store/task/objects");

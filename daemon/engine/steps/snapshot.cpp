@@ -51,6 +51,15 @@ std::string shownPaths(const Records& report) {
   return list;
 }
 
+// Where a task's work goes on: its own objects and its disk images. What is there already stays.
+Async<std::expected<void, Error>> makePlaces(StepRun& run) {
+  auto& context = *run.context;
+  if (auto made = makePath(context.places.taskObjects(run.task.id) + "/pack"); !made) co_return made;
+  const auto& limits = run.settings.configuration->current();
+  co_return co_await makeImages(context, run.task.id, run.task.owner, limits.taskImageMib << 20U,
+                                limits.outputImageMib << 20U);
+}
+
 }  // namespace
 
 Async<std::expected<Snapshot, Error>> takeCommit(StepRun& run, std::string ref) {
@@ -102,19 +111,12 @@ Async<std::expected<Snapshot, Error>> takeSnapshot(StepRun& run) {
 }
 
 Async<std::expected<StepOutcome, Error>> performSnapshot(StepRun& run) {
-  auto& context = *run.context;
   auto snapshot = co_await takeSnapshot(run);
   if (!snapshot) co_return std::unexpected(snapshot.error());
-  if (auto made = makePath(context.places.taskObjects(run.task.id) + "/pack"); !made)
-    co_return std::unexpected(made.error());
-  const auto& limits = run.settings.configuration->current();
-  if (auto images = co_await makeImages(context, run.task.id, run.task.owner, limits.taskImageMib << 20U,
-                                        limits.outputImageMib << 20U);
-      !images)
-    co_return std::unexpected(images.error());
+  if (auto places = co_await makePlaces(run); !places) co_return std::unexpected(places.error());
 
   // The writer's conversation has its uid before a person is asked: what is accepted starts the sooner.
-  if (auto writer = context.store->conversations().get(run.task.id, run.task.flow.writer, os::now()); !writer)
+  if (auto writer = run.context->store->conversations().get(run.task.id, run.task.flow.writer, os::now()); !writer)
     co_return std::unexpected(writer.error());
 
   StepOutcome outcome;
@@ -127,6 +129,16 @@ Async<std::expected<StepOutcome, Error>> performSnapshot(StepRun& run) {
     outcome.texts.push_back(snapshot->notIn);
   }
   outcome.fact = fact;
+  co_return outcome;
+}
+
+Async<std::expected<StepOutcome, Error>> performRestore(StepRun& run) {
+  auto checkout = co_await ensureCheckout(run, run.task.start(), run.task.branch);
+  if (!checkout) co_return std::unexpected(checkout.error());
+  auto places = co_await makePlaces(run);
+  if (!places) co_return std::unexpected(places.error());
+  StepOutcome outcome;
+  outcome.fact = model::Restored{run.step.name};
   co_return outcome;
 }
 

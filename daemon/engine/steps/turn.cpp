@@ -7,6 +7,7 @@
 #include "agents/binding.hpp"
 #include "agents/turn_brief.hpp"
 #include "agents/turn_command.hpp"
+#include "engine/accounts.hpp"
 #include "engine/image_mounts.hpp"
 #include "engine/keep.hpp"
 #include "engine/session.hpp"
@@ -50,7 +51,7 @@ struct TurnPlan {
 
 // The machine's key is spent by whom its list names; the list is empty at first.
 bool maySpend(const store::Provider& provider, std::uint32_t owner) {
-  return std::ranges::find(provider.users, owner) != provider.users.end();
+  return !provider.machine || holds({provider.users, provider.groups}, owner);
 }
 
 bool serves(const agents::ProviderFile& file, const agents::Descriptor& descriptor) {
@@ -70,21 +71,35 @@ std::expected<void, Error> chooseProvider(const StepRun& run, TurnPlan& plan) {
   if (!providers) return std::unexpected(providers.error());
   // Their own come before the machine's.
   std::ranges::stable_sort(*providers, {}, [](const store::Provider& provider) { return provider.machine; });
+  std::string notTheirs;
   for (const auto& provider : *providers) {
     if (!plan.binding.provider.empty() && provider.name != plan.binding.provider) continue;
     const auto* file = run.settings.providers->find(provider.kind);
     if (!file || !serves(*file, *plan.descriptor)) continue;
-    if (!provider.hasKey || (provider.machine && !maySpend(provider, run.task.owner))) continue;
+    if (!provider.hasKey) continue;
+    if (!maySpend(provider, run.task.owner)) {
+      notTheirs = provider.name;
+      continue;
+    }
     plan.provider = provider;
     plan.providerFile = file;
     return {};
   }
+  if (!notTheirs.empty())
+    return std::unexpected(Error{ErrorCode::NoProvider, "the key of " + notTheirs +
+                                                            " is the machine's, and its owner is not among those who "
+                                                            "may spend it: an administrator adds a user with coffer "
+                                                            "provider allow"});
   if (!plan.binding.provider.empty())
     return std::unexpected(Error{ErrorCode::NoProvider, "the provider " + plan.binding.provider +
                                                             " is not there, has no key, or cannot serve " +
                                                             plan.descriptor->title + ": coffer provider list"});
   return std::unexpected(Error{ErrorCode::NoProvider, "there is no provider with a key for " + plan.descriptor->title +
                                                           ": add one with coffer provider add"});
+}
+
+std::uint64_t turnMicros(const StepRun& run) {
+  return (run.trial ? run.trial->minutes : run.settings.configuration->current().turnMinutes) * 60'000'000;
 }
 
 // `forgotten`: the conversation's home is gone, so the agent begins anew.
@@ -128,7 +143,7 @@ std::expected<TurnPlan, Error> planTurn(StepRun& run, bool forgotten = false) {
   brief.newConversation = plan.session.empty();
   brief.base = run.step.base.empty() ? run.task.base : run.step.base;
   brief.branch = run.task.branch;
-  brief.deadline = os::now() + run.settings.configuration->current().turnMinutes * 60'000'000;
+  brief.deadline = os::now() + turnMicros(run);
   for (const auto& command_ : run.project.build)
     brief.commands.push_back(command_);
   for (const auto& command_ : run.project.test)
@@ -145,13 +160,27 @@ std::expected<TurnPlan, Error> planTurn(StepRun& run, bool forgotten = false) {
   brief.feedback = text("feedback");
   brief.review = text("review");
   brief.comments = text("comment");
+  if (run.trial) {
+    plan.prompt = run.trial->prompt;
+    return plan;
+  }
   auto prompt = agents::renderPrompt(*run.settings.prompts, brief);
   if (!prompt) return std::unexpected(Error{ErrorCode::Internal, prompt.error()});
   plan.prompt = std::move(*prompt);
   return plan;
 }
 
+// What an agent that is only tried sees as /src.
+constexpr auto kTrialFolder = "trial";
+
 bool writes(const StepRun& run) { return run.step.role == Role::Writer || run.step.turn == TurnKind::SelfReview; }
+
+// Tokens that this turn may still cost. Nothing without a budget.
+std::optional<std::uint64_t> budgetLeft(const StepRun& run) {
+  if (run.task.budget == 0) return std::nullopt;
+  const auto spent = static_cast<std::uint64_t>(std::max<std::int64_t>(run.task.usage.tokens(), 0));
+  return run.task.budget - std::min(run.task.budget, spent);
+}
 
 SessionSpec sessionFor(const StepRun& run, const TurnPlan& plan, const std::string& checkout) {
   SessionSpec spec;
@@ -165,6 +194,7 @@ SessionSpec sessionFor(const StepRun& run, const TurnPlan& plan, const std::stri
   else if (!run.step.candidate.empty())
     spec.layer = "ws-" + run.step.name;  // a fresh copy of the candidate for this reviewer, gone with the turn
   spec.directories = {"home-" + lower(plan.letter), "out-" + run.step.name};
+  if (run.trial) spec.directories.emplace_back(kTrialFolder);
   spec.temporary = {"out-" + run.step.name, "ws-" + run.step.name};
   if (plan.provider) {
     GatewayTerms terms;
@@ -174,19 +204,29 @@ SessionSpec sessionFor(const StepRun& run, const TurnPlan& plan, const std::stri
     terms.request.add("dummy-key", run.context->dummyKey(run.task.id, plan.letter));
     for (const auto& address : plan.providerFile->allowAddresses)
       terms.request.add("address", address);
+    if (const auto left = budgetLeft(run)) terms.request.add("budget", *left);
     terms.credential = run.context->places.keys() + "/" + std::to_string(plan.provider->id) + ".cred";
     spec.gateway = std::move(terms);
   }
   return spec;
 }
 
-// Brings a reviewer's workspace to the candidate, by a worker with the reviewer's uid before the reviewer is there.
-Async<std::expected<void, Error>> prepareReview(StepRun& run, const TurnPlan& plan, Session& session) {
+// A reviewer's workspace is new each time. A writer's is its own, and new only when the task was taken up again after
+// its end and nobody has written since.
+bool beginsAtBase(const StepRun& run, const TurnPlan& plan) {
+  if (run.step.candidate.empty()) return false;
+  if (!writes(run)) return true;
+  const auto known = run.task.conversations.find(plan.letter);
+  return known == run.task.conversations.end() || known->second.turns == 0;
+}
+
+// Brings a workspace to the candidate, by a worker with the agent's uid before the agent is there.
+Async<std::expected<void, Error>> prepareCandidate(StepRun& run, const TurnPlan& plan, Session& session) {
   if (auto shown = session.remount(false); !shown) co_return shown;
   auto identity = run.context->identities.announce(plan.uid);
   if (!identity) co_return std::unexpected(identity.error());
   if (auto made = co_await checkoutCandidate(run, session, *identity); !made) co_return made;
-  co_return session.remount(true);
+  co_return session.remount(!writes(run));
 }
 
 // What a power cut took from the task's disk is made good before the agent begins: its memory is not asked for, its
@@ -221,16 +261,17 @@ sandbox::AgentSpec agentSpec(const StepRun& run, const TurnPlan& plan, const Ses
   spec.sealed.slice = boxSlice(run.task.owner, run.task.id);
   spec.sealed.identity = identity;
   spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-init"}};
-  spec.sealed.limits.runtimeUs = run.settings.configuration->current().turnMinutes * 60'000'000;
+  spec.sealed.limits.runtimeUs = turnMicros(run);
   spec.sealed.in = in;
   spec.sealed.out = session.directory("out-" + run.step.name);
-  spec.sealed.readOnly = {{run.context->places.projectObjects(run.project.id), "/store/base/objects"},
-                          {run.context->places.taskObjects(run.task.id), "/store/task/objects"}};
+  if (!run.trial)
+    spec.sealed.readOnly = {{run.context->places.projectObjects(run.project.id), "/store/base/objects"},
+                            {run.context->places.taskObjects(run.task.id), "/store/task/objects"}};
   spec.sealed.standardOutput = outputs.first;
   spec.sealed.standardError = outputs.second;
   spec.namespacePath = session.namespacePath();
-  spec.workspace = session.workspace();
-  spec.workspaceReadOnly = run.step.role != Role::Writer && run.step.turn != TurnKind::SelfReview;
+  spec.workspace = run.trial ? session.directory(kTrialFolder) : session.workspace();
+  spec.workspaceReadOnly = !writes(run);
   spec.home = session.directory("home-" + lower(plan.letter));
   spec.agents = "/opt/agents";
   return spec;
@@ -289,6 +330,13 @@ Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runAgent(StepRun& r
   co_return co_await context.systemd->waitForEnd(unit);
 }
 
+// Whether a request was refused because the budget is used up. What an agent asked after it says nothing.
+bool cutOff(const Session& session) {
+  const auto metered = session.metered();
+  return std::ranges::any_of(metered.list(),
+                             [](const auto& record) { return record.key == "error" && record.value == "budget"; });
+}
+
 // Stops the gateway, which then says what it metered in all.
 Async<Records> gatewayReport(StepRun& run, const TurnPlan& plan, Session& session) {
   if (!plan.provider) co_return Records{};
@@ -309,7 +357,7 @@ Async<Records> gatewayReport(StepRun& run, const TurnPlan& plan, Session& sessio
   const auto metered = session.metered();
   for (const auto& record : metered.list()) {
     if (record.key == "request") ++requests;
-    if (record.key == "input") input += Records::decimal(record.value);
+    if (record.key == "input" || record.key == "cache-write") input += Records::decimal(record.value);
     if (record.key == "cached") cached += Records::decimal(record.value);
     if (record.key == "output") output_ += Records::decimal(record.value);
   }
@@ -396,6 +444,7 @@ bool outputFull(const Session& session, const StepRun& run) {
 }
 
 TurnOutcome outcomeOf(std::string_view error, const sandbox::UnitEnd& end, bool agentContent, bool full) {
+  if (error == "budget") return TurnOutcome::OverBudget;
   if (end.result == "oom-kill") return TurnOutcome::OomKilled;
   if (end.result == "timeout") return TurnOutcome::TimedOut;
   if (full) return TurnOutcome::OutputLimit;
@@ -461,16 +510,22 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   auto& context = *run.context;
   auto plan = planTurn(run);
   if (!plan) co_return std::unexpected(plan.error());
-  auto checkout = co_await ensureCheckout(run, run.task.start(), run.task.branch);
+  auto record = context.store->runs().byUnit(run.step.name);
+  if (!record) co_return std::unexpected(record.error());
+  const bool began = record->has_value();
+  if (!began && budgetLeft(run) == 0) {
+    StepOutcome refused;
+    refused.fact = model::TurnEnded{.step = run.step.name, .outcome = TurnOutcome::OverBudget};
+    co_return refused;
+  }
+  std::expected<std::string, Error> checkout;
+  if (!run.trial) checkout = co_await ensureCheckout(run, run.task.start(), run.task.branch);
   if (!checkout) co_return std::unexpected(checkout.error());
   const auto& configuration = run.settings.configuration->current();
   auto slices =
       co_await makeSlices(context, run.task.id, run.task.owner, boxLimits(configuration), userLimits(configuration));
   if (!slices) co_return std::unexpected(slices.error());
 
-  auto record = context.store->runs().byUnit(run.step.name);
-  if (!record) co_return std::unexpected(record.error());
-  const bool began = record->has_value();
   std::uint64_t runId = began ? (*record)->id : 0;
   const bool ended = began && (*record)->end.ended != 0;
 
@@ -487,13 +542,13 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
       co_return std::unexpected(good.error());
     }
   }
-  if (!run.step.candidate.empty() && run.step.role != Role::Writer && prepared && !prepared->loaded && !began) {
+  if (beginsAtBase(run, *plan) && prepared && !prepared->loaded && !began) {
     auto serving = begin(session.serve());
-    auto review = co_await prepareReview(run, *plan, session);
-    if (auto served = co_await serving; review && !served) review = served;
-    if (!review) {
+    auto ready = co_await prepareCandidate(run, *plan, session);
+    if (auto served = co_await serving; ready && !served) ready = served;
+    if (!ready) {
       co_await session.close();
-      co_return std::unexpected(review.error());
+      co_return std::unexpected(ready.error());
     }
   }
 
@@ -548,20 +603,25 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   }
 
   const auto metered = co_await gatewayReport(run, *plan, session);
+  const bool overBudget = cutOff(session);
   auto collected = co_await collect(run, *plan, session);
   const Records report = collected ? collected->report : Records{};
 
   const bool byGateway = plan->provider && metered.number("requests") > 0;
-  fact.usage.input = static_cast<std::int64_t>(byGateway ? metered.number("input") : report.number("usage.input"));
+  fact.usage.input = static_cast<std::int64_t>(byGateway ? metered.number("input") + metered.number("cache-write")
+                                                         : report.number("usage.input"));
   fact.usage.cached = static_cast<std::int64_t>(byGateway ? metered.number("cached") : report.number("usage.cached"));
   fact.usage.output = static_cast<std::int64_t>(byGateway ? metered.number("output") : report.number("usage.output"));
   fact.usage.requests = static_cast<std::int64_t>(metered.number("requests"));
   if (end.endedUs > end.startedUs) fact.usage.wallMicros = static_cast<std::int64_t>(end.endedUs - end.startedUs);
   fact.session = report.get("session");
   fact.notice = session.notice();
+  outcome.text = report.get("text");
 
   const auto agentError = report.get("error-class");
-  const auto error = !metered.get("error").empty() ? metered.get("error") : agentError;
+  const auto error = overBudget                      ? std::string_view("budget")
+                     : !metered.get("error").empty() ? metered.get("error")
+                                                     : agentError;
   fact.outcome =
       !known ? TurnOutcome::Interrupted : outcomeOf(error, end, agentError.empty(), outputFull(session, run));
   if (fact.outcome != TurnOutcome::Ok) {

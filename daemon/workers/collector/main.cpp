@@ -11,6 +11,7 @@ constexpr unsigned kSeconds = 120;
 }  // namespace
 
 int main(int argc, char** argv) {
-  constexpr auto verbs = std::to_array<coffer::workers::Verb>({{"turn", coffer::collector::collectTurn}});
+  constexpr auto verbs = std::to_array<coffer::workers::Verb>(
+      {{"turn", coffer::collector::collectTurn}, {"plan", coffer::collector::collectPlan}});
   return coffer::workers::runWorker(argc, argv, verbs, kSeconds);
 }

@@ -202,4 +202,10 @@ workers::Outcome collectTurn(const workers::Job& job) {
   return report;
 }
 
+workers::Outcome collectPlan(const workers::Job& job) {
+  Records report;
+  addPlan(report, Exchange::read(job.in + "/exchange"));
+  return report;
+}
+
 }  // namespace coffer::collector

@@ -18,4 +18,7 @@ namespace coffer::collector {
 /// for people.
 workers::Outcome collectTurn(const workers::Job& job);
 
+/// Reads a plan that a person brings along: IN/exchange/plan.md. Report: the `plan*` records of collectTurn().
+workers::Outcome collectPlan(const workers::Job& job);
+
 }  // namespace coffer::collector

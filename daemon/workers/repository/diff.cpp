@@ -6,6 +6,7 @@ namespace coffer::repository {
 namespace {
 
 using workers::fault;
+using workers::refuse;
 
 struct Lines {
   std::uint64_t inserted = 0;
@@ -26,6 +27,25 @@ Lines countLines(std::string_view text) {
     lines.deleted += number(take(entry, '\t'));
   }
   return lines;
+}
+
+/// Changed paths that match one of the request's patterns. Git itself compares them; a renamed path counts on both
+/// sides, and what stands in the place of a directory (a link, say) counts as the directory.
+std::expected<std::string, Error> riskyPaths(const Git& git, const workers::Job& job, const std::string& base,
+                                             const std::string& candidate) {
+  std::vector<std::string> words = {
+      "--no-literal-pathspecs",   "diff-tree", "-r",      "-z", "--name-only", "--no-renames",
+      "--ignore-submodules=none", base,        candidate, "--"};
+  const auto fixed = words.size();
+  const auto add = [&words](std::string_view pattern) { words.push_back(":(glob,icase)" + std::string(pattern)); };
+  constexpr std::string_view kBelow = "/**";
+  for (const auto pattern : job.request.all("risky")) {
+    if (pattern.empty() || pattern.front() == ':') return refuse(ErrorCode::InvalidArgument, "That is no pattern.");
+    add(pattern);
+    if (pattern.ends_with(kBelow)) add(pattern.substr(0, pattern.size() - kBelow.size()));
+  }
+  if (words.size() == fixed) return std::string{};
+  return git.output(words, {}, limits::kPathListBytes);
 }
 
 }  // namespace
@@ -85,6 +105,14 @@ workers::Outcome diff(const workers::Job& job) {
     if (!paths.add(std::string(1, change.status) + " " + change.path)) break;
     if (!change.from.empty()) report.add("from", change.from);
   }
+  const auto risky = riskyPaths(*git, job, *base, *candidate);
+  if (!risky) return std::unexpected(risky.error());
+  std::uint64_t count = 0;
+  for (std::string_view rest = *risky; !rest.empty(); ++count) {
+    const auto path = take(rest, '\0');
+    if (count < limits::kRiskyShown) report.add("risky", path);
+  }
+  report.add("risky-count", count);
   return report;
 }
 

@@ -42,9 +42,9 @@ workers::Outcome makeCandidate(const workers::Job& job);
 workers::Outcome checkout(const workers::Job& job);
 
 /// What a person is shown: OUT/diff.
-/// Request: base, candidate. Report: files, insertions, deletions, bytes, truncated 1 (the diff is longer than was
-/// kept), and for
-///   each path: path "S NAME" (S one of A M D T R C), for R and C followed by from NAME.
+/// Request: base, candidate, risky xN (patterns, see agents/risky_file.hpp). Report: files, insertions, deletions,
+/// bytes, truncated 1 (the diff is longer than was kept), and for each path: path "S NAME" (S one of A M D T R C), for
+/// R and C followed by from NAME; risky-count, and of the changed paths that match a pattern the first as risky xN.
 workers::Outcome diff(const workers::Job& job);
 
 /// One self-contained pack of what the candidate adds to the base: OUT/pack, OUT/idx.

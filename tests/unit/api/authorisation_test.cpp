@@ -84,6 +84,21 @@ TEST_F(Authorisation, theMachinesProviderTakesTheSystemsAction) {
   EXPECT_EQ(authority_.questions.back().action, names::kActionConfigureSystem);
 }
 
+TEST_F(Authorisation, whoMaySpendTheMachinesKeyIsForAnAdministratorToSay) {
+  start();
+  grant(names::kActionProviderKey);
+  const auto set = [&](std::uint64_t provider) {
+    return call(*alice_, pathOf(ObjectKind::Provider, provider).text, names::kProvider, "Set",
+                options({{"spenders", Strings{"alice", "%developers"}}}));
+  };
+  EXPECT_EQ(set(4).name(), "AccessDenied");
+  EXPECT_EQ(authority_.questions.back().action, names::kActionConfigureSystem);
+  EXPECT_TRUE(backend_.changes.empty());
+  grant(names::kActionConfigureSystem);
+  EXPECT_TRUE(set(4).ok());
+  EXPECT_EQ(backend_.changes.back().text, "alice %developers ");
+}
+
 TEST_F(Authorisation, whatIsTrueIsAskedAgainAfterThePersonTyped) {
   start();
   grant(names::kActionDecideOwn);

@@ -111,7 +111,7 @@ TEST(Contract, everyMethodThatNeedsAnActionTakesARequestId) {
 
 TEST(Bouncer, deniesWhatHasNoEntry) {
   const Bouncer bouncer;
-  EXPECT_FALSE(bouncer.access(Operation::Call, names::kTask, "Retry").has_value());
+  EXPECT_FALSE(bouncer.access(Operation::Call, names::kTask, "Pause").has_value());
   EXPECT_FALSE(bouncer.access(Operation::Call, names::kTask, "*").has_value());
   EXPECT_FALSE(bouncer.access(Operation::Get, "org.example.Other", "State").has_value());
   EXPECT_FALSE(bouncer.access(Operation::Set, names::kLogControl, "SyslogIdentifier").has_value());

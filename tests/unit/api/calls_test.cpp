@@ -129,6 +129,18 @@ TEST_F(Calls, relativePathsAndBadNamesAreRefused) {
   EXPECT_EQ(add("/" + std::string(limits::kCallerPathBytes, 'a'), "zlib"), "TooLarge");
 }
 
+TEST_F(Calls, retryTakesThePointAndNothingElse) {
+  EXPECT_TRUE(call(*alice_, taskPath(17), names::kTask, "Retry",
+                   options({{"from", std::string("gate")}, {"budget", std::uint64_t{9}}}))
+                  .ok());
+  EXPECT_EQ(backend_.changes[0].name, "retryTask");
+  EXPECT_EQ(backend_.changes[0].text, "gate 9");
+  EXPECT_TRUE(call(*alice_, taskPath(17), names::kTask, "Retry", options()).ok());
+  EXPECT_EQ(backend_.changes[1].text, " 0");
+  EXPECT_EQ(call(*alice_, taskPath(17), names::kTask, "Retry", options({{"to", std::string("gate")}})).name(),
+            "InvalidArgument");
+}
+
 TEST_F(Calls, errorsOfTheBackendKeepTheirNameAndWords) {
   backend_.refusal = Error{ErrorCode::Stale, "the plan is another by now"};
   const auto answer = call(*alice_, taskPath(17), names::kTask, "AcceptPlan", [](Writer& writer) {

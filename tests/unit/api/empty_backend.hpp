@@ -48,9 +48,11 @@ class EmptyBackend : public Backend {
     done(refused());
   }
   void reply(const Request&, std::uint64_t, const std::string&, Done<Nothing> done) override { done(refused()); }
+  void retryTask(const Request&, std::uint64_t, const RetrySettings&, Done<Nothing> done) override { done(refused()); }
   void cancelTask(const Request&, std::uint64_t, Done<Nothing> done) override { done(refused()); }
   void deleteTask(const Request&, std::uint64_t, Done<Nothing> done) override { done(refused()); }
-  void testAgent(const Request&, const std::string&, const std::string&, Done<std::uint64_t> done) override {
+  void testAgent(const Request&, const std::string&, const std::string&, const std::string&,
+                 Done<AgentTestView> done) override {
     done(refused());
   }
   void addProvider(const Request&, const std::string&, const std::string&, const std::string&, bool,
@@ -58,7 +60,7 @@ class EmptyBackend : public Backend {
     done(refused());
   }
   void setKey(const Request&, std::uint64_t, std::string, Done<Nothing> done) override { done(refused()); }
-  void setProvider(const Request&, std::uint64_t, const std::optional<std::string>&, Done<Nothing> done) override {
+  void setProvider(const Request&, std::uint64_t, const ProviderSettings&, Done<Nothing> done) override {
     done(refused());
   }
   void removeProvider(const Request&, std::uint64_t, Done<Nothing> done) override { done(refused()); }

@@ -115,11 +115,22 @@ class FakeBackend : public EmptyBackend {
   void reply(const Request& request, std::uint64_t id, const std::string& text, Done<Nothing> done) override {
     note<Nothing>({"reply", request, id, text}, {}, done);
   }
+  void retryTask(const Request& request, std::uint64_t id, const RetrySettings& settings, Done<Nothing> done) override {
+    note<Nothing>({"retryTask", request, id, settings.from + " " + std::to_string(settings.budget.value_or(0))}, {},
+                  done);
+  }
   void cancelTask(const Request& request, std::uint64_t id, Done<Nothing> done) override {
     note<Nothing>({"cancelTask", request, id, ""}, {}, done);
   }
   void setKey(const Request& request, std::uint64_t id, std::string key, Done<Nothing> done) override {
     note<Nothing>({"setKey", request, id, key}, {}, done);
+  }
+  void setProvider(const Request& request, std::uint64_t id, const ProviderSettings& settings,
+                   Done<Nothing> done) override {
+    std::string text = settings.baseUrl.value_or("");
+    for (const auto& spender : settings.spenders.value_or(Strings{}))
+      text += spender + " ";
+    note<Nothing>({"setProvider", request, id, text}, {}, done);
   }
   void addProvider(const Request& request, const std::string& name, const std::string& kind, const std::string&,
                    bool machine, Done<std::uint64_t> done) override {

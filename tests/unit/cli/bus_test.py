@@ -353,6 +353,51 @@ def test_not_allowed_ends_with_3(world):
     assert world.coffer("cancel", "17").returncode == 3
 
 
+def test_who_may_spend_the_machines_key_is_a_list_of_names(world):
+    world.serve(providers=[{"Name": "ours", "Kind": "openai", "Owner": os.getuid(), "Machine": False, "Spenders": []},
+                           {"Name": "ours", "Kind": "openai", "Owner": 0, "Machine": True, "Spenders": ["alice"], "HasKey": True}])
+    result = world.coffer("provider", "allow", "ours", "bob", "%staff", "alice")
+    assert result.returncode == 0 and "alice, bob, %staff" in result.stdout
+    assert world.calls() == [{"call": "Provider.Set", "path": "/org/cofferdam/Cofferdam1/provider/2",
+                              "options": {"spenders": ["alice", "bob", "%staff"]}}]
+    assert world.coffer("provider", "deny", "ours", "bob").returncode == 4
+    assert "nobody" in world.coffer("provider", "deny", "ours", "alice").stdout
+    assert world.calls()[-1]["options"] == {"spenders": []}
+    assert "machine, for alice" in world.coffer("provider", "list").stdout
+
+
+def test_project_set_sends_what_was_given_and_nothing_else(world):
+    world.serve(projects=[PROJECT])
+    result = world.coffer("project", "set", "zlib", "--test", "make check", "--agent", "writer=codex:m", "--agent", "planner=",
+                          "--policy", "landing=auto", "--rounds", "2", "--budget", "0")
+    assert result.returncode == 0 and "coffer project show zlib" in result.stderr
+    assert world.calls() == [{"call": "Project.Set", "path": "/org/cofferdam/Cofferdam1/project/1", "options": {
+        "test": ["make check"], "agents": {"writer": "codex/m", "planner": ""}, "policy": {"landing": "auto"}, "rounds": 2, "budget": 0}}]
+    assert world.coffer("project", "set", "zlib", "--build", "").returncode == 0
+    assert world.calls()[-1]["options"] == {"build": []}
+    assert world.coffer("project", "set", "zlib").returncode == 2
+
+
+def test_a_plan_of_ones_own_goes_along(world, tmp_path):
+    world.serve(projects=[PROJECT])
+    (tmp_path / "plan.md").write_text("+++\nkind = 'bug'\n+++\n")
+    assert world.coffer("new", "-p", "zlib", "--plan", str(tmp_path / "plan.md"), "--budget", "5000", "Do it").returncode == 0
+    assert world.calls()[-1]["options"] == {"plan": "+++\nkind = 'bug'\n+++\n", "budget": 5000}
+    missing = world.coffer("new", "-p", "zlib", "--plan", str(tmp_path / "none.md"), "Do it")
+    assert missing.returncode == 4 and "none.md" in missing.stderr
+
+
+def test_retry_names_the_point_and_what_is_next(world):
+    blocked = task(Parked="blocked", Waiting=["turn-failed", "The writer failed.", 0], Actions=["reply", "retry", "cancel"])
+    world.serve(tasks=[blocked, task(9, State="cancelled", Actions=["retry", "delete"])])
+    assert "coffer retry 17   coffer reply 17" in world.coffer().stdout
+    result = world.coffer("retry")
+    assert result.returncode == 0 and "goes on" in result.stdout and "coffer watch 17" in result.stderr
+    assert world.coffer("retry", "9", "--from", "gate").returncode == 0
+    assert [(c["path"].rsplit("/", 1)[1], c["options"]) for c in world.calls()] == [("17", {}), ("9", {"from": "gate"})]
+    assert world.json("retry", "17") == {"Id": 17}
+
+
 def test_cancel_and_delete(world):
     world.serve(tasks=[task(), task(9, **LANDED)])
     assert world.coffer("cancel", "17").returncode == 0
@@ -483,10 +528,15 @@ def test_provider_key_wants_one_line(world):
 
 def test_agents(world):
     world.serve(agents=[{"Id": 1, "Name": "codex", "Version": "1.2", "Installed": True, "Problem": "", "Protocol": "openai-responses", "Running": 0},
-                        {"Id": 2, "Name": "claude", "Version": "", "Installed": False, "Problem": "", "Protocol": "anthropic", "Running": 0}])
+                        {"Id": 2, "Name": "claude", "Version": "", "Installed": False, "Problem": "", "Protocol": "anthropic", "Running": 0}],
+                test={"Answered": True, "Answer": "ready\x1b", "Session": "s1", "Resumed": False, "ResumedAnswer": "", "Outcome": "failed",
+                      "Problem": "it lost its session", "Usage": {"input": 1200}})
     out = world.coffer("agent", "list").stdout
     assert "ready" in out and "not installed" in out
-    assert world.json("agent", "test", "codex", "--model", "m") == {"Run": 5}
+    tried = world.coffer("agent", "test", "codex", "--model", "m")
+    assert tried.returncode == 1, "it answered and could not go on"
+    assert "yes: ready<U+001B>" in tried.stdout and "it lost its session" in tried.stdout and "1.2k input" in tried.stdout
+    assert json.loads(world.coffer("agent", "test", "codex", "--json").stdout)["Resumed"] is False
     assert world.calls()[0]["options"] == {"model": "m"}
     assert world.coffer("agent", "test", "none").returncode == 4
 

@@ -23,7 +23,7 @@ TYPES = {
     "Project": "o", "Actions": "as", "Build": "as", "Test": "as", "Policy": "a{ss}", "Agents": "a{ss}", "Networks": "a{ss}",
     "Usage": "a{st}", "Waiting": "(sst)", "Problem": "(ss)", "Pending": "a(ss)", "Landed": "a(sss)", "Refusals": "a(ssssqst)",
     "Directory": "ay", "Running": "u", "Attempt": "u", "Started": "t", "Ended": "t", "Code": "i", "Conversation": "t", "Line": "t",
-    "Path": "o",
+    "Path": "o", "Spenders": "as", "Budget": "t",
 }
 
 
@@ -109,6 +109,10 @@ class Project(Object):
     interface = BUS + ".Project"
 
     @dbus.service.method(BUS + ".Project", in_signature="a{sv}")
+    def Set(self, options):
+        fake.record("Project.Set", path=self.path, options=options)
+
+    @dbus.service.method(BUS + ".Project", in_signature="a{sv}")
     def Remove(self, options):
         fake.record("Project.Remove", path=self.path, options=options)
 
@@ -122,6 +126,10 @@ class Provider(Object):
             fake.record("Provider.SetKey", path=self.path, key=file.read(), options=options)
 
     @dbus.service.method(BUS + ".Provider", in_signature="a{sv}")
+    def Set(self, options):
+        fake.record("Provider.Set", path=self.path, options=options)
+
+    @dbus.service.method(BUS + ".Provider", in_signature="a{sv}")
     def Remove(self, options):
         fake.record("Provider.Remove", path=self.path, options=options)
 
@@ -129,10 +137,10 @@ class Provider(Object):
 class Agent(Object):
     interface = BUS + ".Agent"
 
-    @dbus.service.method(BUS + ".Agent", in_signature="a{sv}", out_signature="t")
+    @dbus.service.method(BUS + ".Agent", in_signature="a{sv}", out_signature="a{sv}")
     def Test(self, options):
         fake.record("Agent.Test", path=self.path, options=options)
-        return dbus.UInt64(5)
+        return dictionary(fake.state["test"])
 
 
 class Task(Object):
@@ -159,6 +167,10 @@ class Task(Object):
     @dbus.service.method(BUS + ".Task", in_signature="sa{sv}")
     def Reply(self, text, options):
         fake.record("Task.Reply", path=self.path, text=text, options=options)
+
+    @dbus.service.method(BUS + ".Task", in_signature="a{sv}")
+    def Retry(self, options):
+        fake.record("Task.Retry", path=self.path, options=options)
 
     @dbus.service.method(BUS + ".Task", in_signature="a{sv}")
     def Cancel(self, options):

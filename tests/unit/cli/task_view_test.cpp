@@ -46,6 +46,13 @@ TEST(TaskView, AQuestionNeedsYou) {
   EXPECT_EQ(view.nextCommands(), (std::vector<std::string>{"show 17", "reply 17 \"...\""}));
 }
 
+TEST(TaskView, WhatCanBeRetriedSaysSo) {
+  const TaskView blocked(task("writing", "blocked", {"reply", "retry", "cancel"}));
+  EXPECT_EQ(blocked.nextCommands(), (std::vector<std::string>{"retry 17", "reply 17 \"...\""}));
+  const TaskView failed(task("failed", "", {"retry", "delete"}));
+  EXPECT_EQ(failed.nextCommands(), (std::vector<std::string>{"log 17", "retry 17"}));
+}
+
 TEST(TaskView, WhatPassesByItselfDoesNotNeedYou) {
   EXPECT_FALSE(TaskView(waiting(task("writing", "retry"), "rate-limited", "The provider is busy", 5)).needsYou());
   EXPECT_TRUE(TaskView(waiting(task("writing", "retry"), "auth-failed", "The key is refused", 0)).needsYou());

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "engine/accounts.hpp"
 #include "engine/host_rules.hpp"
 #include "engine/identities.hpp"
 #include "engine/keep.hpp"
@@ -35,6 +36,27 @@ TEST(Identities, NameEachUidByItsPart) {
   EXPECT_EQ(Identities::name(model::UidRanges(), 0x7A000001), "coffer-s1");
   EXPECT_EQ(Identities::name(model::UidRanges(), 0x7A080000), "coffer-g0");
   EXPECT_EQ(Identities::name(model::UidRanges(), 0x7A0E0000 + 12), "coffer-w12");
+}
+
+TEST(Accounts, AreUsersAndGroupsByTheirNames) {
+  const auto accounts = accountsOf({"root", "%daemon", "root"});
+  ASSERT_TRUE(accounts.has_value()) << accounts.error().message;
+  EXPECT_EQ(accounts->users, std::vector<std::uint32_t>{0});
+  EXPECT_EQ(namesOf(*accounts), (std::vector<std::string>{"root", "%daemon"}));
+  EXPECT_EQ(accountsOf({"no-such-user"}).error().code, ErrorCode::NotFound);
+  EXPECT_EQ(accountsOf({"%no-such-group"}).error().code, ErrorCode::NotFound);
+  EXPECT_EQ(accountsOf({""}).error().code, ErrorCode::InvalidArgument);
+  EXPECT_EQ(accountsOf({"%"}).error().code, ErrorCode::InvalidArgument);
+  EXPECT_EQ(namesOf({{4'000'000'001}, {4'000'000'002}}), (std::vector<std::string>{"4000000001", "%4000000002"}));
+}
+
+TEST(Accounts, HoldWhoIsNamedOrInAGroupThatIs) {
+  EXPECT_TRUE(holds({{1, 2}, {}}, 2));
+  EXPECT_FALSE(holds({{1, 2}, {}}, 3));
+  EXPECT_FALSE(holds({}, 0));
+  EXPECT_TRUE(holds({{}, {1}}, 1)) << "daemon is in its own group";
+  EXPECT_FALSE(holds({{}, {1}}, 2));
+  EXPECT_FALSE(holds({{}, {1}}, 4'000'000'001)) << "who is unknown is in no group";
 }
 
 TEST(Title, IsTheFirstLineCutWhereACharacterEnds) {

@@ -149,6 +149,40 @@ TEST(Accepting, PolicyNeverAcceptsOverAReviewerThatObjects) {
   EXPECT_EQ(other.task.problem.code, "review-unreadable");
 }
 
+void riskyDiff(Play& play) {
+  play.tell(DiffReady{.step = play.step(),
+                      .candidate = play.task.candidate,
+                      .diff = sha256("diff"),
+                      .risky = 2,
+                      .riskyPaths = "Makefile\n.github/ci.yml\n"});
+}
+
+TEST(Accepting, PolicyNeverAcceptsWhatIsRiskyUnlessThatIsItsOwnToo) {
+  Play play("review", {.landing = Decides::Auto});
+  play.toReview();
+  play.review(0);
+  riskyDiff(play);
+  EXPECT_EQ(play.where(), "ready/risky:risky/none");
+  EXPECT_NE(waiting(play.task).words.find("Makefile, .github/ci.yml."), std::string::npos) << waiting(play.task).words;
+  EXPECT_TRUE(needsPerson(play.task));
+  EXPECT_EQ(actions(play.task), (std::vector<std::string>{"accept-work", "reply", "cancel"}));
+  play.acceptWork();
+  EXPECT_EQ(play.where(), "landing/land");
+
+  Play bold("review", {.risky = Decides::Auto, .landing = Decides::Auto});
+  bold.toReview();
+  bold.review(0);
+  riskyDiff(bold);
+  EXPECT_EQ(bold.where(), "landing/land");
+
+  Play asked;
+  asked.toReview();
+  asked.review(0);
+  riskyDiff(asked);
+  EXPECT_EQ(asked.where(), "ready/none") << "a person looks anyway";
+  EXPECT_EQ(asked.task.problem.code, "risky");
+}
+
 TEST(Rounds, GateAndReviewDrawOnOneBudget) {
   Play play;
   play.toGate();
@@ -280,6 +314,113 @@ TEST(Person, ImpossibleDecisionsAreRefusedWithASentence) {
   play.refuse(Replied{sha256("x")}, ErrorCode::WrongState);
 }
 
+TEST(Retrying, OnlyFromWhereThereIsSomething) {
+  Play play;
+  play.toPlanReady();
+  play.refuse(Retried{}, ErrorCode::WrongState);
+  play.refuse(Retried{RetryPoint::Write}, ErrorCode::WrongState);
+  play.acceptPlan();
+  play.refuse(Retried{RetryPoint::Write}, ErrorCode::WrongState);  // it goes on
+  play.turn(TurnOutcome::Failed);
+  play.refuse(Retried{RetryPoint::Gate}, ErrorCode::WrongState);
+  play.tell(Retried{});
+  play.write("t1");
+  play.gate(false, true);
+  play.refuse(Retried{RetryPoint::Review}, ErrorCode::WrongState);
+  play.tell(Cancelled{});
+  play.refuse(Retried{}, ErrorCode::WrongState);  // still being taken away
+  play.cleanUp();
+  EXPECT_EQ(actions(play.task), (std::vector<std::string>{"retry", "delete"}));
+  play.tell(Deleted{});
+  play.cleanUp();
+  play.refuse(Retried{}, ErrorCode::WrongState);
+}
+
+TEST(Retrying, WhatLandedIsOver) {
+  Play play;
+  play.toReady();
+  play.acceptWork();
+  play.land();
+  play.refuse(Retried{}, ErrorCode::WrongState);
+  play.cleanUp();
+  play.refuse(Retried{}, ErrorCode::WrongState);
+  play.refuse(Retried{RetryPoint::Plan}, ErrorCode::WrongState);
+  EXPECT_EQ(actions(play.task), std::vector<std::string>{"delete"});
+}
+
+TEST(Retrying, WhoeverGoesOnRemembersNothingOfWhatWasTakenAway) {
+  Play play;
+  play.toReady();
+  const std::string first = play.task.workDigest;
+  play.tell(Cancelled{});
+  play.cleanUp();
+  play.tell(Retried{});
+  EXPECT_TRUE(play.task.conversations.empty());
+  EXPECT_FALSE(play.task.cleaned);
+  play.refuse(WorkAccepted{.digest = first}, ErrorCode::WrongState);
+  play.tell(Restored{play.step()});
+  play.diff();
+  EXPECT_EQ(play.task.workDigest, first) << "the same work, verified and reviewed as it was";
+  play.acceptWork();
+  play.land();
+  play.cleanUp();
+  EXPECT_EQ(play.where(), "done/none");
+}
+
+TEST(Retrying, APlanThatIsGivenUpIsAcceptedNoMore) {
+  Play play;
+  play.toReady();
+  play.tell(Retried{RetryPoint::Plan});
+  EXPECT_TRUE(play.task.planAccepted.empty());
+  EXPECT_TRUE(play.task.candidate.empty());
+  play.plan("another plan");
+  play.refuse(PlanAccepted{sha256("plan")}, ErrorCode::Stale);
+  play.acceptPlan();
+  play.write("t1");
+  EXPECT_EQ(play.where(), "verifying/gate") << "the same tree as before the plan is judged anew";
+}
+
+TEST(Retrying, ALargerBudgetComesWithIt) {
+  Play play;
+  play.toWriting();
+  EXPECT_EQ(play.task.budget, 0U);
+  const auto turns = play.task.conversations.at("B").turns;
+  play.tell(TurnEnded{.step = play.step(), .outcome = TurnOutcome::OverBudget});
+  EXPECT_EQ(play.task.conversations.at("B").turns, turns) << "it never began";
+  EXPECT_TRUE(needsPerson(play.task));
+  play.refuse(Retried{.budget = limits::kBudgetMost + 1}, ErrorCode::Limit);
+  play.tell(Retried{.budget = 500});
+  EXPECT_EQ(play.task.budget, 500U);
+  EXPECT_EQ(play.where(), "writing/B write");
+  play.turn(TurnOutcome::OverBudget);
+  EXPECT_EQ(play.task.conversations.at("B").turns, turns + 1);
+  play.tell(Retried{});
+  EXPECT_EQ(play.task.budget, 500U) << "what is not said stays";
+}
+
+TEST(Retrying, StepNamesStayUnique) {
+  Play play;
+  play.toReady();
+  for (const auto from : {RetryPoint::Review, RetryPoint::Gate}) {
+    play.tell(Retried{from});
+    if (from == RetryPoint::Gate) play.gate(true);
+    play.review(0);
+    play.diff();
+  }
+  for (int i = 0; i < 2; ++i) {
+    play.tell(Cancelled{});
+    play.cleanUp();
+    play.tell(Retried{});
+    play.tell(Restored{play.step()});
+    play.diff();
+  }
+  std::map<std::string, int> names;
+  for (const auto& event : play.events)
+    if (event.type == "step-opened") {
+      EXPECT_EQ(++names[event.text("step")], 1) << event.text("step");
+    }
+}
+
 TEST(Person, ATaskNeedsWhatItIsMadeOf) {
   const auto made = [](Created fact) { return decide(Task{}, fact, 1); };
   const Created good{.id = 1, .prompt = sha256("p"), .flow = *builtInFlow("single")};
@@ -368,7 +509,7 @@ TEST(Actions, TellWhatTheStateAllows) {
   play.tell(Cancelled{});
   EXPECT_EQ(actions(play.task), Names{});
   play.cleanUp();
-  EXPECT_EQ(actions(play.task), Names{"delete"});
+  EXPECT_EQ(actions(play.task), (Names{"retry", "delete"}));
 }
 
 TEST(WorkDigest, EveryPartOfTheTupleCounts) {

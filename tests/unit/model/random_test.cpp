@@ -40,7 +40,7 @@ class Dice {
       case 8:
       case 9:
       case 10:
-        return Retried{};
+        return Retried{oneIn(2) ? RetryPoint::Stopped : static_cast<RetryPoint>(below(5))};
       case 11:
         return Paused{};
       case 12:
@@ -55,7 +55,7 @@ class Dice {
 
   Fact turnEnd(const Task& task) {
     TurnEnded end{.step = stepOf(task), .run = ++run_, .usage = {.input = static_cast<std::int64_t>(below(100))}};
-    if (oneIn(6)) end.outcome = static_cast<TurnOutcome>(below(10));
+    if (oneIn(6)) end.outcome = static_cast<TurnOutcome>(below(11));
     if (oneIn(12)) end.question = digest();
     if (oneIn(4)) end.answer = digest();
     if (!oneIn(8)) end.plan = {.digest = digest(), .summary = "s", .refusal = oneIn(6) ? "no" : ""};
@@ -72,9 +72,11 @@ class Dice {
     if (oneIn(400)) return GivenUp{{ErrorCode::NoRepository, "gone"}};
     const std::string candidate = oneIn(15) ? "other" : task.candidate;
     const std::string tree = "t" + std::to_string(below(4));
-    switch (oneIn(15) ? static_cast<StepKind>(below(8)) : task.step ? task.step->kind : StepKind::Turn) {
+    switch (oneIn(15) ? static_cast<StepKind>(below(9)) : task.step ? task.step->kind : StepKind::Turn) {
       case StepKind::Snapshot:
         return SnapshotTaken{.step = step, .base = "b", .branch = "m"};
+      case StepKind::Restore:
+        return Restored{step};
       case StepKind::Turn:
         return turnEnd(task);
       case StepKind::Import:
@@ -93,7 +95,7 @@ class Dice {
                          .environment = oneIn(5),
                          .feedback = digest()};
       case StepKind::Diff:
-        return DiffReady{.step = step, .candidate = candidate, .diff = digest()};
+        return DiffReady{.step = step, .candidate = candidate, .diff = digest(), .risky = oneIn(4) ? 1 : 0};
       case StepKind::Land:
         if (oneIn(3)) return CandidateMoved{step, "b" + tree, "cx" + tree, "x" + tree};
         if (oneIn(6)) return StepFailed{step, {ErrorCode::Stale, "a.c conflicts"}, "b" + tree, digest()};
@@ -123,8 +125,9 @@ void holds(const Task& before, const Fact& fact, const Decision& decision, const
   if (decision.already) {
     EXPECT_TRUE(decision.events.empty());
   }
+  const auto* again = std::get_if<Retried>(&fact);
   if (ended(before.state)) {
-    EXPECT_EQ(task.state, before.state);
+    EXPECT_TRUE(task.state == before.state || (again && before.state != State::Done && before.cleaned));
   }
   if (!before.landed.empty()) {
     EXPECT_EQ(before.landed, task.landed);
@@ -137,7 +140,9 @@ void holds(const Task& before, const Fact& fact, const Decision& decision, const
     EXPECT_EQ(task.parked.reason, Parked::No);
   }
   // Only what was shown is accepted.
-  if (task.planAccepted != before.planAccepted && before.policy.plan == Decides::Ask) {
+  if (again && again->from == RetryPoint::Plan && task.planAccepted.empty()) {
+    EXPECT_TRUE(task.plan.empty());
+  } else if (task.planAccepted != before.planAccepted && before.policy.plan == Decides::Ask) {
     ASSERT_TRUE(std::holds_alternative<PlanAccepted>(fact));
     EXPECT_EQ(std::get<PlanAccepted>(fact).digest, before.plan);
   }
@@ -147,6 +152,8 @@ void holds(const Task& before, const Fact& fact, const Decision& decision, const
     EXPECT_EQ(task.gate.candidate, task.candidate);
     EXPECT_EQ(task.step->base, task.base);
     EXPECT_GT(std::ranges::count(task.bases, task.base), 0);
+    const bool risky = std::holds_alternative<DiffReady>(fact) && std::get<DiffReady>(fact).risky > 0;
+    EXPECT_FALSE(risky && before.policy.risky == Decides::Ask) << "nobody was asked";
     if (before.state != State::Landing && before.policy.landing == Decides::Ask) {
       ASSERT_TRUE(std::holds_alternative<WorkAccepted>(fact));
       EXPECT_EQ(std::get<WorkAccepted>(fact).digest, before.workDigest);
@@ -175,6 +182,7 @@ TEST(Random, AnySequenceOfFactsKeepsTheRules) {
     Policy policy;
     if (dice.oneIn(4)) policy.plan = Decides::Auto;
     if (dice.oneIn(4)) policy.landing = Decides::Auto;
+    if (dice.oneIn(4)) policy.risky = Decides::Auto;
     Play play(builtInFlows()[dice.below(4)].name, policy, dice.below(5));
     std::map<std::string, int> names{{play.step(), 1}};
     for (int i = 0; i < 400 && !(play.task.deleted && !play.task.step); ++i, ++done) {

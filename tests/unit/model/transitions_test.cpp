@@ -36,6 +36,13 @@ const auto toImport = [](Play& play) { play.toWriting(), play.turn(); };
 const auto cancel = [](Play& play) { play.tell(Cancelled{}); };
 const auto reply = [](Play& play) { play.reply(); };
 const auto retry = [](Play& play) { play.tell(Retried{}); };
+const auto retryFrom = [](RetryPoint from) { return [from](Play& play) { play.tell(Retried{from}); }; };
+const auto cancelled = [](auto before) {
+  return [before](Play& play) { before(play), play.tell(Cancelled{}), play.cleanUp(); };
+};
+const auto restored = [](auto before) {
+  return [before](Play& play) { before(play), play.tell(Restored{play.step()}); };
+};
 const auto failed = [](Play& play) {
   play.tell(StepFailed{play.step(), {ErrorCode::Dirty, "These paths are changed: a.c"}});
 };
@@ -166,6 +173,8 @@ const std::vector<Row> rows{
      [](Play& play) { play.turn(TurnOutcome::Unreachable, 5); }, "writing/retry:provider-unreachable/none"},
     {"a refused key pauses the agent", "review", toWriting, [](Play& play) { play.turn(TurnOutcome::AuthFailed); },
      "writing/agent-paused:auth-failed/none"},
+    {"a budget that is used up waits for the person", "review", toWriting,
+     [](Play& play) { play.turn(TurnOutcome::OverBudget); }, "writing/budget:budget/none"},
     {"what waits for a clock goes on", "review",
      [](Play& play) { play.toWriting(), play.turn(TurnOutcome::RateLimited, 5); }, retry, "writing/B write"},
     {"a pause stops what runs", "review", toWriting, [](Play& play) { play.tell(Paused{}); },
@@ -186,6 +195,37 @@ const std::vector<Row> rows{
      [](Play& play) { play.tell(Deleted{}); }, "cancelled/erase"},
     {"and is gone", "review", [](Play& play) { cancel(play), play.cleanUp(), play.tell(Deleted{}); },
      [](Play& play) { play.cleanUp(); }, "cancelled/none"},
+    {"cancelled before its snapshot, it takes one when retried", "review", cancelled(nothing), retry,
+     "queued/snapshot"},
+    {"a cancelled task gets its places back", "review", cancelled(toWriting), retry, "queued/restore"},
+    {"and is planned when it had no plan", "review", cancelled([](Play& play) { play.snapshot(); }), restored(retry),
+     "planning/A plan"},
+    {"or shows its plan again", "review", cancelled(toPlanReady), restored(retry), "plan-ready/none"},
+    {"or is written", "review", cancelled(toWriting), restored(retry), "writing/B write"},
+    {"or verified", "review", cancelled([](Play& play) { play.toGate(), play.gate(false); }), restored(retry),
+     "verifying/gate", 1},
+    {"or reviewed", "review", cancelled(toReview), restored(retry), "reviewing/C2 review"},
+    {"or shown", "review", cancelled(toReady), restored(retry), "reviewing/diff"},
+    {"from the plan when that is asked for", "review", cancelled(toReady), restored(retryFrom(RetryPoint::Plan)),
+     "planning/A plan"},
+    {"from the writing", "review", cancelled(toReady), restored(retryFrom(RetryPoint::Write)), "writing/B write"},
+    {"from the gate", "review", cancelled(toReady), restored(retryFrom(RetryPoint::Gate)), "verifying/gate"},
+    {"from the review", "review", cancelled(toReady), restored(retryFrom(RetryPoint::Review)), "reviewing/C2 review"},
+    {"places that cannot be made wait", "review", cancelled(toReady), [](Play& play) { retry(play), failed(play); },
+     "queued/blocked:Dirty/none"},
+    {"and can be retried again", "review", [](Play& play) { cancelled(toReady)(play), retry(play), failed(play); },
+     retry, "queued/restore"},
+    {"a failed task can be retried", "review",
+     [](Play& play) { play.toGate(), play.tell(GivenUp{{ErrorCode::NoRepository, "gone"}}), play.cleanUp(); },
+     restored(retry), "verifying/gate"},
+    {"ready work is verified again when that is asked for", "review", toReady, retryFrom(RetryPoint::Gate),
+     "verifying/gate"},
+    {"ready work is reviewed again", "review", toReady, retryFrom(RetryPoint::Review), "reviewing/C2 review"},
+    {"what is parked can go back to its plan", "review",
+     [](Play& play) { play.toWriting(), play.turn(TurnOutcome::Failed); }, retryFrom(RetryPoint::Plan),
+     "planning/A plan"},
+    {"or to the writing, with all its rounds", "review", exhausted, retryFrom(RetryPoint::Write), "writing/B write"},
+    {"a plan that waits can be drafted anew", "review", toPlanReady, retryFrom(RetryPoint::Plan), "planning/A plan"},
     {"a task nothing can be done for has failed", "review", toWriting,
      [](Play& play) { play.tell(GivenUp{{ErrorCode::NoRepository, "The project is gone"}}); }, "failed/cleanup"},
 };

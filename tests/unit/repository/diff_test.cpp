@@ -45,6 +45,39 @@ TEST_F(Diff, NoDriverOfTheTreeRuns) {
   EXPECT_FALSE(exists("ran"));
 }
 
+TEST_F(Diff, NamesThePathsThatMatchARiskyPattern) {
+  const auto candidate = commit(
+      "mkdir -p .github/workflows deep/sub && echo a >.github/workflows/ci.yml && echo b >deep/sub/makefile && "
+      "ln -s file deep/.husky && echo c >Makefile.txt && echo d >github && git mv sub/file Makefile");
+  inputs({"base=base"});
+  const auto report = worker("diff", request({{"base", base_},
+                                              {"candidate", candidate},
+                                              {"risky", "**/.github/**"},
+                                              {"risky", "**/Makefile"},
+                                              {"risky", "**/.husky/**"}}));
+  std::string paths;
+  for (const auto path : report.all("risky"))
+    paths.append(path).append("|");
+  EXPECT_EQ(paths, ".github/workflows/ci.yml|Makefile|deep/.husky|deep/sub/makefile|")
+      << report.get("message") << report.get("fault");
+  EXPECT_EQ(report.number("risky-count"), 4U);
+}
+
+TEST_F(Diff, CountsMoreRiskyPathsThanItNames) {
+  const auto candidate = commit("mkdir ci && for n in $(seq 50); do echo x >ci/$n; done");
+  inputs({"base=base"});
+  const auto report = worker("diff", request({{"base", base_}, {"candidate", candidate}, {"risky", "ci/**"}}));
+  EXPECT_EQ(report.number("risky-count"), 50U) << report.get("message") << report.get("fault");
+  EXPECT_EQ(report.all("risky").size(), limits::kRiskyShown);
+}
+
+TEST_F(Diff, APatternIsNoOtherMagic) {
+  const auto candidate = commit("echo x >>file");
+  inputs({"base=base"});
+  const auto report = worker("diff", request({{"base", base_}, {"candidate", candidate}, {"risky", ":(exclude)file"}}));
+  EXPECT_EQ(report.get("refused"), "InvalidArgument");
+}
+
 TEST_F(Diff, IsCutAtTheLimitAndSaysSo) {
   const auto candidate = commit("seq 1 2000000 >big");
   inputs({"base=base"});
