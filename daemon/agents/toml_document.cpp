@@ -18,7 +18,7 @@ TomlNode plain(const toml::node& node) {
       result.members.emplace_back(std::string(key.str()), std::move(member));
     }
     std::stable_sort(result.members.begin(), result.members.end(),
-                     [](const auto& a, const auto& b) { return a.second.line < b.second.line; });
+                     [](const auto& a, const auto& b) { return a.value.line < b.value.line; });
   } else if (const auto* array = node.as_array()) {
     result.kind = TomlNode::Kind::Array;
     result.items.reserve(array->size());

@@ -78,7 +78,7 @@ std::expected<Git, Error> Git::create() {
   return git;
 }
 
-void Git::setObjects(std::string directory, std::vector<std::string> lenders) {
+void Git::setObjects(std::string directory, const std::vector<std::string>& lenders) {
   objects_ = std::move(directory);
   lenders_.clear();
   for (const auto& lender : lenders) {

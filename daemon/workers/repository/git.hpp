@@ -22,7 +22,7 @@ class Git {
 
   /// Where new objects go and which directories lend theirs. A lender is read by its own alternates too, so it must be
   /// ours or a view (see Source).
-  void setObjects(std::string directory, std::vector<std::string> lenders);
+  void setObjects(std::string directory, const std::vector<std::string>& lenders);
   void setWorkTree(std::string directory) { work_tree_ = std::move(directory); }
   void setIndex(std::string file) { index_ = std::move(file); }
 
