@@ -43,6 +43,10 @@ void Watches::remove(std::string_view sender) {
 }
 
 int Watches::onOwnerChanged(sd_bus_message* signal, void* data, sd_bus_error*) {
+  // The rule names the bus as the sender, but what somebody sends to our own name reaches us without passing a rule of
+  // the bus, and sd-bus cannot tell the owners of well-known names apart.
+  const char* from = sd_bus_message_get_sender(signal);
+  if (from == nullptr || std::string_view(from) != kBus) return 0;
   const char* name = nullptr;
   const char* before = nullptr;
   const char* after = nullptr;

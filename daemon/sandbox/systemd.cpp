@@ -13,6 +13,10 @@ constexpr const char* kManager = "org.freedesktop.systemd1.Manager";
 // trouble.
 constexpr std::uint64_t kCallTimeoutUs = 60'000'000;
 
+// Ends of jobs that wait for the manager to say that it sent them. After a reexecution the first answers for all; more
+// are somebody's who invents them.
+constexpr std::size_t kDoubts = 64;
+
 std::unexpected<Error> failed(const std::string& what, int number) {
   return std::unexpected(Error{ErrorCode::Internal, what + ": " + std::strerror(-number)});
 }
@@ -164,8 +168,23 @@ int readState(sd_bus_message* m, UnitState& state) {
 }  // namespace
 
 struct Systemd::Reply {
+  Systemd* self = nullptr;
   Completion<Answer> completion;
   sd_bus_slot* slot = nullptr;
+};
+
+// A manager that was reexecuted has another unique name: asked for its name, it says whether it was the sender.
+struct Systemd::Doubt {
+  Systemd* self = nullptr;
+  std::string sender;
+  std::string path;
+  std::string result;
+  sd_bus_slot* slot = nullptr;
+
+  Doubt() = default;
+  Doubt(const Doubt&) = delete;
+  Doubt& operator=(const Doubt&) = delete;
+  ~Doubt() { sd_bus_slot_unref(slot); }
 };
 
 Systemd::Systemd(sd_bus* bus) : bus_(bus) {}
@@ -201,6 +220,7 @@ std::expected<void, Error> Systemd::start() {
 
 int Systemd::onReply(sd_bus_message* message, void* data, sd_bus_error*) {
   const std::unique_ptr<Reply> reply(static_cast<Reply*>(data));
+  reply->self->learn(message);
   Answer answer;
   if (const auto* error = sd_bus_message_get_error(message)) {
     answer.errorName = error->name ? error->name : "";
@@ -223,6 +243,7 @@ std::expected<Systemd::MessagePtr, Error> Systemd::methodCall(const char* path, 
 
 Async<std::expected<Systemd::MessagePtr, Error>> Systemd::call(MessagePtr message) {
   auto reply = std::make_unique<Reply>();
+  reply->self = this;
   auto completion = reply->completion;
   const int r = sd_bus_call_async(bus_, &reply->slot, message.get(), onReply, reply.get(), kCallTimeoutUs);
   if (r < 0) co_return failed("cannot ask the service manager", r);
@@ -239,18 +260,48 @@ Async<std::expected<Systemd::MessagePtr, Error>> Systemd::call(MessagePtr messag
   co_return std::move(answer.message);
 }
 
+void Systemd::learn(sd_bus_message* reply) {
+  if (const char* sender = sd_bus_message_get_sender(reply); sender != nullptr && *sender == ':') manager_ = sender;
+}
+
+void Systemd::jobEnded(const std::string& path, std::string result) {
+  const auto found = jobs_.find(path);
+  if (found == jobs_.end()) return;
+  auto completion = found->second;
+  jobs_.erase(found);
+  completion.set(std::move(result));
+}
+
+int Systemd::onPinged(sd_bus_message* message, void* data, sd_bus_error*) {
+  auto* doubt = static_cast<Doubt*>(data);
+  auto* self = doubt->self;
+  self->learn(message);
+  if (self->manager_ == doubt->sender) self->jobEnded(doubt->path, doubt->result);
+  self->doubts_.remove_if([doubt](const auto& each) { return each.get() == doubt; });
+  return 0;
+}
+
 int Systemd::onJobRemoved(sd_bus_message* message, void* data, sd_bus_error*) {
   auto* self = static_cast<Systemd*>(data);
   std::uint32_t id = 0;
   const char* path = nullptr;
   const char* unit = nullptr;
   const char* result = nullptr;
-  if (sd_bus_message_read(message, "uoss", &id, &path, &unit, &result) < 0) return 0;
-  const auto found = self->jobs_.find(path);
-  if (found == self->jobs_.end()) return 0;
-  auto completion = found->second;
-  self->jobs_.erase(found);
-  completion.set(result);
+  const char* sender = sd_bus_message_get_sender(message);
+  if (sd_bus_message_read(message, "uoss", &id, &path, &unit, &result) < 0 || sender == nullptr) return 0;
+  if (self->manager_ == sender) {
+    self->jobEnded(path, result);
+    return 0;
+  }
+  if (!self->jobs_.contains(path) || self->doubts_.size() >= kDoubts) return 0;
+  auto doubt = std::make_unique<Doubt>();
+  doubt->self = self;
+  doubt->sender = sender;
+  doubt->path = path;
+  doubt->result = result;
+  if (sd_bus_call_method_async(self->bus_, &doubt->slot, kService, kPath, "org.freedesktop.DBus.Peer", "Ping", onPinged,
+                               doubt.get(), nullptr) >= 0)
+    self->doubts_.push_back(std::move(doubt));
   return 0;
 }
 

@@ -1,8 +1,10 @@
 #include "walls/server.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -19,39 +21,6 @@ namespace {
 
 constexpr std::size_t kReceivedFds = 4;
 constexpr std::size_t kSentFds = 3;
-
-struct Received {
-  Request request;
-  Fd fd;
-};
-
-/// One request, or nothing when the connection is to be closed: it ended, or what came is not a request.
-std::optional<Received> receive(int connection) {
-  Received received;
-  iovec data{.iov_base = &received.request, .iov_len = sizeof(Request)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kReceivedFds * sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const ssize_t got = ::recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (got < 0) return std::nullopt;
-  std::vector<Fd> fds;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    for (std::size_t i = 0; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(fd));
-      fds.emplace_back(fd);
-    }
-  }
-  if (got != static_cast<ssize_t>(sizeof(Request)) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
-      fds.size() > 1)
-    return std::nullopt;
-  if (!fds.empty()) received.fd = std::move(fds.front());
-  return received;
-}
 
 bool isRoot(int connection) {
   ucred peer{};
@@ -105,26 +74,53 @@ void Server::acceptOne() {
   addConnection(std::move(connection));
 }
 
+// One request, or nothing when the connection is to be closed: it ended, or what came is not a request.
+std::optional<Server::Received> Server::receive(int connection) {
+  Received received;
+  iovec data{.iov_base = &received.request, .iov_len = sizeof(Request)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kReceivedFds * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t got = ::recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got < 0) return std::nullopt;
+  std::vector<Fd> fds;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    for (std::size_t i = 0; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(fd));
+      fds.emplace_back(fd);
+    }
+  }
+  if (got != static_cast<ssize_t>(sizeof(Request)) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
+      fds.size() > 1)
+    return std::nullopt;
+  if (!fds.empty()) received.fd = std::move(fds.front());
+  return received;
+}
+
 void Server::serve(std::uint64_t id) {
   auto received = receive(connections_.at(id).fd.get());
   if (!received) {
     connections_.erase(id);
     return;
   }
-  auto names = namesIn(received->request);
-  for (const std::string& name : names) {
-    if (!busyNames_.contains(name)) continue;
-    Answer busy;
-    busy.reply.status = static_cast<std::int32_t>(ErrorCode::Busy);
-    constexpr std::string_view words = "an earlier request about the same name is still being worked on: ask again";
-    words.copy(busy.reply.message.data(), busy.reply.message.size() - 1);
-    send(id, busy);
-    return;
-  }
-  if (Walls::isSlow(received->request.verb))
-    startSlow(id, received->request, std::move(names));
+  begin(id, std::move(*received));
+}
+
+void Server::begin(std::uint64_t id, Received received) {
+  auto& connection = connections_.at(id);
+  auto names = namesIn(received.request);
+  connection.working = std::ranges::any_of(names, [this](const auto& name) { return busyNames_.contains(name); });
+  if (connection.working)
+    connection.waiting = std::move(received);
+  else if (Walls::isSlow(received.request.verb))
+    startSlow(id, received.request, std::move(names));
   else
-    send(id, walls_.perform(received->request, received->fd));
+    send(id, walls_.perform(received.request, received.fd));
 }
 
 void Server::startSlow(std::uint64_t id, const Request& request, std::set<std::string> names) {
@@ -155,6 +151,11 @@ void Server::collect() {
     connections_.at(one.connection).working = false;
     send(one.connection, one.answer);
   }
+  std::vector<std::uint64_t> waiting;
+  for (const auto& [id, connection] : connections_)
+    if (connection.waiting) waiting.push_back(id);
+  for (const auto id : waiting)
+    begin(id, *std::exchange(connections_.at(id).waiting, std::nullopt));
 }
 
 void Server::send(std::uint64_t id, const Answer& answer) {

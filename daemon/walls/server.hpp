@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -15,7 +16,8 @@
 namespace coffer::walls {
 
 /// Serves requests over SOCK_SEQPACKET, one at a time in the order they come; a verb that may take long runs in a
-/// thread of its own meanwhile. Only root's connections are served.
+/// thread of its own meanwhile, and a request about the same names waits for it: a cofferd that was killed while it
+/// asked asks again when it is back. Only root's connections are served.
 class Server {
  public:
   /// `listener` may be none (tests hand connections over).
@@ -38,16 +40,23 @@ class Server {
     std::set<std::string> names;
     Answer answer;
   };
+  struct Received {
+    Request request;
+    Fd fd;
+  };
   struct Connection {
     Fd fd;
-    bool working = false;
+    bool working = false;             ///< its request is being worked on, or waits; it is not read from meanwhile
+    std::optional<Received> waiting;  ///< what it asks, about a name that is still being worked on
   };
 
   void acceptOne();
   void serve(std::uint64_t id);
+  void begin(std::uint64_t id, Received received);
   void startSlow(std::uint64_t id, const Request& request, std::set<std::string> names);
   void collect();
   void send(std::uint64_t id, const Answer& answer);
+  static std::optional<Received> receive(int connection);
 
   Walls walls_;
   Fd listener_;

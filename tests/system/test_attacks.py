@@ -461,3 +461,31 @@ def test_a_directory_swapped_for_a_link_shows_nothing_of_the_other_user(cofferd,
             swapping.wait()
         carol.close()
         run("rm", "-rf", link)
+
+
+# --- (8) signals that somebody invents
+
+def test_the_end_of_a_job_that_bob_invents_ends_nothing(cofferd, make_repository, instant_agent):
+    """Anyone may send a signal to cofferd's own name; what sd-bus matches is the name that PID 1 has, not who sent."""
+    reply = run("busctl", "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager", "StartUnit", "ss",
+                "systemd-tmpfiles-clean.service", "replace").stdout
+    number = int(re.search(r"/job/(\d+)", reply)[1])
+    # The numbers of the next jobs: a task has some dozens.
+    forging = subprocess.Popen(["setpriv", "--reuid=bob", "--regid=bob", "--init-groups", "python3", TESTS / "system" / "attacks" / "forge",
+                                str(number), str(number + 400)], stdout=subprocess.PIPE, text=True)
+    carol = Person("carol")
+    try:
+        assert forging.stdout.readline() == "ready\n"
+        repository = make_repository("carol")
+        project = carol.add_project(repository, test=["true"], agents={role: "instant" for role in ("planner", "writer", "reviewer")})
+        task = carol.create_task(project, "Say more")
+        task.until("plan-ready")
+        task.accept_plan()
+        task.until("ready")
+        assert forging.poll() is None
+        assert [run_["Attempt"] for run_ in task.runs()] == [1] * len(task.runs())
+        task.cancel()
+    finally:
+        forging.kill()
+        forging.wait()
+        carol.close()

@@ -308,6 +308,27 @@ TEST_F(Calls, aWaitIsAnsweredAtOnceWhenItIsLateAndInTimeWhenNothingHappens) {
   EXPECT_TRUE((*timed)->ok());
 }
 
+TEST_F(Calls, nobodyButTheBusSaysThatAConnectionHasEnded) {
+  const auto place = wait(*alice_, 5, 600'000'000);
+  settle(*alice_);
+  const char* service = nullptr;
+  ASSERT_GE(sd_bus_get_unique_name(bus_.get(), &service), 0);
+  sd_bus_message* forged = nullptr;
+  ASSERT_GE(sd_bus_message_new_signal(bob_->bus(), &forged, "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                      "NameOwnerChanged"),
+            0);
+  const auto owned = Message::adopt(forged);
+  const auto name = alice_->name();
+  ASSERT_GE(sd_bus_message_append(forged, "sss", name.c_str(), name.c_str(), ""), 0);
+  ASSERT_GE(sd_bus_message_set_destination(forged, service), 0);
+  ASSERT_GE(sd_bus_send(bob_->bus(), forged, nullptr), 0);
+  settle(*bob_);
+  backend_.tasks[17].sequence = 6;
+  backend_.observer->taskChanged(17, 6);
+  until([&] { return place->has_value(); });
+  EXPECT_TRUE((*place)->ok());
+}
+
 TEST_F(Calls, waitsAreLimitedForEachUserAndEndWithTheConnection) {
   auto other = client(kAlice);
   std::vector<std::shared_ptr<std::optional<Answer>>> places;

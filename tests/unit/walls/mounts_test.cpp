@@ -110,6 +110,22 @@ TEST_F(Mounts, AnImageIsAPlainFileOfRoots) {
   EXPECT_EQ(walls().mountImage("i", image.get()).error().code, ErrorCode::InvalidArgument);
 }
 
+TEST_F(Mounts, ARequestAboutWhatIsStillBeingWorkedOnWaitsForIt) {
+  ASSERT_TRUE(walls().mountImage("i", image.get()));
+  write("/tmp/run/img/i/dirty", std::string(8 << 20, 'x'));
+  // As of a cofferd that asked and was killed.
+  Request request;
+  request.verb = Verb::ImageUnmount;
+  request.name = *packName("i");
+  ASSERT_EQ(::send(machine.raw().get(), &request, sizeof request, MSG_NOSIGNAL), ssize_t{sizeof request});
+  const auto mounted = walls().mountImage("i", image.get());
+  EXPECT_TRUE(mounted) << mounted.error().message;
+  Reply reply;
+  ASSERT_EQ(::recv(machine.raw().get(), &reply, sizeof reply, 0), ssize_t{sizeof reply});
+  EXPECT_EQ(reply.status, kDone);
+  EXPECT_TRUE(walls().unmountImage("i"));
+}
+
 TEST_F(Mounts, AnUnmountOfWhatIsHeldSaysBusyAndWorksLater) {
   ASSERT_TRUE(walls().mountImage("i", image.get()));
   Fd held = directory("/tmp/run/img/i/lost+found");
