@@ -80,6 +80,19 @@ class Init : public ::testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
+  /// How many processes there are of the uid that commands run with.
+  static int processes() {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const auto name = entry.path().filename().string();
+      struct stat status{};
+      if (name.find_first_not_of("0123456789") == std::string::npos && ::stat(entry.path().c_str(), &status) == 0 &&
+          status.st_uid == kUid)
+        ++count;
+    }
+    return count;
+  }
+
   int run(const Records& command, const char* program = COFFER_INIT) { return end(start(command, program)); }
 
   static Records shell(const std::string& script) {
@@ -180,6 +193,7 @@ TEST_F(Init, NothingOutlivesTheCommand) {
   EXPECT_EQ(
       run(shell("(trap '' TERM HUP; setsid sleep 100 &) ; (setsid sh -c 'while :; do :; done' &) ; sleep 0.1; exit 3")),
       3);
+  EXPECT_EQ(processes(), 0);
 }
 
 TEST_F(Init, RunsOnlyAsPidOne) { EXPECT_EQ(WEXITSTATUS(std::system(COFFER_INIT " /dev/null 2>/dev/null")), 125); }

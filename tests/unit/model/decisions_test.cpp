@@ -527,6 +527,10 @@ TEST(WorkDigest, EveryPartOfTheTupleCounts) {
   changed([](Task& it) { it.tree = "x"; });
   changed([](Task& it) { it.gate.run = 2; });
   changed([](Task& it) { it.review.digest = "x"; });
+  changed([](Task& it) { it.review.run = 2; });
+  changed([](Task& it) { it.policy.plan = Decides::Auto; });
+  changed([](Task& it) { it.policy.command = Decides::Auto; });
+  changed([](Task& it) { it.policy.risky = Decides::Auto; });
   changed([](Task& it) { it.policy.landing = Decides::Auto; });
   changed([](Task& it) { it.diff = "x"; });
   changed([](Task& it) { it.base = "bc", it.candidate = ""; });

@@ -72,6 +72,9 @@ TEST_F(Beneath, WritesAFileCompleteOrNotAtAll) {
 TEST_F(Beneath, DoesNotWriteThroughALinkLaidInItsWay) {
   fs::create_symlink("../outside", top_ / "in/trap.new");
   EXPECT_FALSE(writeFile(directory_.get(), "trap", "overwritten", 0600));
+  fs::create_symlink("../outside", top_ / "in/final");
+  EXPECT_TRUE(writeFile(directory_.get(), "final", "new", 0600));
+  EXPECT_FALSE(fs::is_symlink(top_ / "in/final"));
   std::string bytes;
   std::ifstream(top_ / "outside") >> bytes;
   EXPECT_EQ(bytes, "secret");

@@ -22,8 +22,11 @@ std::string bytesOf(const std::string& path) {
   return bytes.str();
 }
 
-/// Ends the process the way a power cut would: from within SQLite, with nothing closed.
-int endNow(void*) { _exit(7); }
+/// Ends the process the way a power cut would: from within SQLite, with nothing closed, at the last of so many commits.
+int endAtTheLast(void* left) {
+  if (--*static_cast<int*>(left) == 0) _exit(7);
+  return 0;
+}
 
 TEST_F(File, IsOnlyForItsOwner) {
   struct stat info{};
@@ -88,24 +91,29 @@ TEST_F(File, AProcessThatIsKilledBeforeTheCommitHasStoredNothingOfTheAppend) {
   const auto task = planReady(make());
   const auto before = *store_->tasks().lastSequence();
   store_.reset();
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    auto store = Store::open(path(), 1);
-    if (!store) _exit(1);
-    sqlite3_commit_hook((*store)->database().handle(), endNow, nullptr);
-    auto what = decided(task, model::PlanAccepted{task.plan});
-    what.texts = {"text of the append"};
-    static_cast<void>((*store)->tasks().append(task, std::move(what)));
-    _exit(2);
+  int commits = 1;
+  for (;; ++commits) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      auto store = Store::open(path(), 1);
+      if (!store) _exit(1);
+      sqlite3_commit_hook((*store)->database().handle(), endAtTheLast, &commits);
+      auto what = decided(task, model::PlanAccepted{task.plan});
+      what.texts = {"text of the append"};
+      _exit((*store)->tasks().append(task, std::move(what)) ? 3 : 2);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    if (WEXITSTATUS(status) == 3) break;
+    ASSERT_EQ(WEXITSTATUS(status), 7) << "it ended at a commit";
+    reopen();
+    ASSERT_EQ(*store_->tasks().lastSequence(), before) << "killed at commit " << commits;
+    EXPECT_EQ(*store_->tasks().get(task.id), task);
+    EXPECT_FALSE(store_->texts().read(model::sha256("text of the append")));
+    store_.reset();
   }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_EQ(WEXITSTATUS(status), 7) << "it ended at the commit";
-  reopen();
-  EXPECT_EQ(*store_->tasks().lastSequence(), before);
-  EXPECT_EQ(*store_->tasks().get(task.id), task);
-  EXPECT_FALSE(store_->texts().read(model::sha256("text of the append")));
+  EXPECT_EQ(commits, 2) << "it was killed once, at the only commit there is";
 }
 
 TEST_F(File, AProcessThatIsKilledAfterTheCommitHasStoredAllOfTheAppend) {
