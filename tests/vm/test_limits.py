@@ -35,7 +35,7 @@ def served_agent(instant_agent, scripted_model, carol):
 
 @pytest.fixture
 def project(cofferd, served_agent, make_repository, carol):
-    agents = {"planner": "instant", "writer": served_agent, "reviewer": "instant"}
+    agents = {"planner": "instant", "writer": f"{served_agent}/none", "reviewer": "instant"}
     path = carol.add_project(make_repository("carol"), test=["make test"], agents=agents)
     yield path
     for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
