@@ -86,14 +86,18 @@ Async<std::expected<WorkerResult, Error>> runWorker(sandbox::Systemd& systemd, P
     result = std::unexpected(started.error());
   } else if (auto end = co_await systemd.waitForEnd(unit->name); !end) {
     result = std::unexpected(end.error());
+  } else if (auto left = readReport(*out, run.program); !*end && left) {
+    // A report is there whole or not at all, whatever PID 1 knows of its writer.
+    result = WorkerResult{std::move(*left), *out};
   } else if (!*end) {
-    result = std::unexpected(Error{ErrorCode::Cancelled, run.program + " " + run.verb + " was stopped from outside"});
+    const Error stopped{ErrorCode::Cancelled, run.program + " " + run.verb + " was stopped from outside"};
+    result = std::unexpected(left.error().code == ErrorCode::Internal ? stopped : left.error());
   } else if (!(*end)->success()) {
     result = std::unexpected(endError(run, **end));
-  } else if (auto report = readReport(*out, run.program); !report) {
-    result = std::unexpected(report.error());
+  } else if (!left) {
+    result = std::unexpected(left.error());
   } else {
-    result = WorkerResult{std::move(*report), *out};
+    result = WorkerResult{std::move(*left), *out};
   }
   co_await systemd.remove(unit->name);
   static_cast<void>(removeInput(places, run.unit));

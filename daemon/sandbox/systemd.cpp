@@ -409,7 +409,7 @@ Async<std::expected<std::optional<UnitEnd>, Error>> Systemd::waitForEnd(std::str
     }
     if (!changed.ready()) changed_.erase(entry);
     if (!now) co_return std::unexpected(now.error());
-    if (!now->loaded) co_return std::nullopt;
+    if (!now->loaded || now->end.lost()) co_return std::nullopt;
     co_return now->end;
   }
 }

@@ -53,7 +53,7 @@ class Systemd {
   /// Changes properties of a unit until the next boot, whether it is loaded or not.
   Async<std::expected<void, Error>> setProperties(std::string name, std::vector<Property> properties);
 
-  /// Waits until the unit has ended; nothing when PID 1 does not know it (any more).
+  /// Waits until the unit has ended; nothing when PID 1 does not know it (any more), or not how it ended.
   Async<std::expected<std::optional<UnitEnd>, Error>> waitForEnd(std::string name);
 
   Async<std::expected<UnitState, Error>> state(std::string name);

@@ -86,6 +86,9 @@ struct UnitEnd {
   std::uint64_t endedUs = 0;
 
   [[nodiscard]] bool success() const { return result == "success" && code == 1 && status == 0; }
+  /// PID 1 saw the end and not how it was: a main process that it cannot wait for, below a namespace of its own,
+  /// sometimes goes unnoticed.
+  [[nodiscard]] bool lost() const { return result == "success" && code == 0; }
 };
 
 }  // namespace coffer::sandbox
