@@ -167,8 +167,9 @@ sdbus::ObjectPath ManagerClient::addProvider(const std::string& name, const std:
 std::vector<ObjectEntry> ManagerClient::objects(std::string_view interface) { return proxy_->objects(interface); }
 
 void ManagerClient::subscribe(const Dictionary& options, std::function<void(std::uint64_t)> changed) {
+  const bool first = !proxy_->changed;
   proxy_->changed = std::move(changed);
-  proxy_->registerProxy();
+  if (first) proxy_->registerProxy();
   proxy_->Subscribe(options);
 }
 

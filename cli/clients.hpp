@@ -135,7 +135,7 @@ class ManagerClient {
   std::vector<ObjectEntry> objects(std::string_view interface);
 
   /// Calls `changed` with the number of every task that changes, from Connection::process(); then subscribes with
-  /// `options`.
+  /// `options`. To be called again when the service was away.
   void subscribe(const Dictionary& options, std::function<void(std::uint64_t task)> changed);
 
  private:

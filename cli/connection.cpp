@@ -7,7 +7,10 @@
 
 #include <poll.h>
 #include <sdbus-c++/IConnection.h>
+#include <sdbus-c++/Message.h>
 #include <systemd/sd-bus.h>
+
+#include "dbus/names.hpp"
 
 namespace coffer::cli {
 
@@ -38,19 +41,35 @@ Connection::Connection(std::unique_ptr<sdbus::IConnection> bus) : bus_(std::move
 
 Connection::~Connection() = default;
 
-bool Connection::process(std::chrono::milliseconds patience) {
+bool Connection::process(std::chrono::milliseconds patience, int wake) {
   while (bus_->processPendingEvent()) {
   }
   const auto data = bus_->getEventLoopPollData();
-  const auto wanted = static_cast<int>(patience.count());
+  const auto wanted = patience.count() < 0 ? -1 : static_cast<int>(patience.count());
   const int own = data.getPollTimeout();
   std::array waits = {pollfd{.fd = data.fd, .events = data.events, .revents = 0},
-                      pollfd{.fd = data.eventFd, .events = POLLIN, .revents = 0}};
-  const int ready = poll(waits.data(), waits.size(), own < 0 ? wanted : std::min(own, wanted));
+                      pollfd{.fd = data.eventFd, .events = POLLIN, .revents = 0},
+                      pollfd{.fd = wake, .events = POLLIN, .revents = 0}};
+  const int limit = own < 0 ? wanted : wanted < 0 ? own : std::min(own, wanted);
+  const int ready = poll(waits.data(), waits.size(), limit);
   if (ready < 0) return errno != EINTR;
   while (bus_->processPendingEvent()) {
   }
   return true;
+}
+
+void Connection::watchService(std::function<void(bool)> changed) {
+  const std::string name(names::kBus);
+  bus_->addMatch(
+      "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='" +
+          name + "'",
+      [changed = std::move(changed)](sdbus::Message message) {
+        std::string which;
+        std::string before;
+        std::string after;
+        message >> which >> before >> after;
+        changed(!after.empty());
+      });
 }
 
 }  // namespace coffer::cli

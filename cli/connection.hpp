@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -36,8 +37,12 @@ class Connection {
     return std::make_unique<AgentClient>(*bus_, path);
   }
 
-  /// Handles what has arrived, waiting for it up to `patience`; false when a signal handler interrupted it.
-  bool process(std::chrono::milliseconds patience);
+  /// Handles what has arrived, waiting for it up to `patience` (for ever when that is negative), or until the
+  /// descriptor `wake` can be read; false when a signal handler interrupted it.
+  bool process(std::chrono::milliseconds patience, int wake = -1);
+
+  /// Calls `changed`, from process(), whenever the service appears on the bus or leaves it.
+  void watchService(std::function<void(bool there)> changed);
 
  private:
   std::unique_ptr<sdbus::IConnection> bus_;

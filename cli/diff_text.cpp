@@ -9,11 +9,9 @@ namespace coffer::cli {
 
 namespace {
 
-/// Lines that a hunk's heading says will follow: content, whatever it begins with.
 struct Hunk {
   std::size_t oldLines = 0;
   std::size_t newLines = 0;
-  [[nodiscard]] bool open() const { return oldLines > 0 || newLines > 0; }
 };
 
 /// "12,3" after a sign: how many lines; 1 when that is left out.
@@ -36,27 +34,6 @@ Hunk hunkOf(std::string_view line) {
   return {lineCount(line.substr(minus, plus - minus)), lineCount(line.substr(plus, end - plus))};
 }
 
-enum class Kind { Heading, HunkHeading, Added, Removed, Context };
-
-/// Calls `each` with the kind of every line. A line inside a hunk is never taken for a heading.
-template <typename Each>
-void forEachLine(std::string_view diff, Each each) {
-  Hunk hunk;
-  for (const auto line : linesOf(diff)) {
-    if (hunk.open() && !line.starts_with('\\')) {
-      const char sign = line.empty() ? ' ' : line.front();
-      if (sign != '+' && hunk.oldLines > 0) --hunk.oldLines;
-      if (sign != '-' && hunk.newLines > 0) --hunk.newLines;
-      each(line, sign == '+' ? Kind::Added : sign == '-' ? Kind::Removed : Kind::Context);
-    } else if (line.starts_with("@@ ")) {
-      hunk = hunkOf(line);
-      each(line, Kind::HunkHeading);
-    } else {
-      each(line, line.starts_with('\\') ? Kind::Context : Kind::Heading);
-    }
-  }
-}
-
 /// The name after "a/" or "b/"; nothing for /dev/null.
 std::string_view nameOf(std::string_view line) {
   line.remove_prefix(4);
@@ -66,6 +43,38 @@ std::string_view nameOf(std::string_view line) {
 }
 
 }  // namespace
+
+DiffLine DiffReader::next(std::string_view line) {
+  if ((oldLines_ > 0 || newLines_ > 0) && !line.starts_with('\\')) {
+    const char sign = line.empty() ? ' ' : line.front();
+    if (sign != '+' && oldLines_ > 0) --oldLines_;
+    if (sign != '-' && newLines_ > 0) --newLines_;
+    return sign == '+' ? DiffLine::Added : sign == '-' ? DiffLine::Removed : DiffLine::Context;
+  }
+  if (line.starts_with("@@ ")) {
+    const auto hunk = hunkOf(line);
+    oldLines_ = hunk.oldLines;
+    newLines_ = hunk.newLines;
+    return DiffLine::HunkHeading;
+  }
+  return line.starts_with('\\') ? DiffLine::Context : DiffLine::Heading;
+}
+
+Tone toneOf(DiffLine line) {
+  switch (line) {
+    case DiffLine::Heading:
+      return Tone::Strong;
+    case DiffLine::HunkHeading:
+      return Tone::Attention;
+    case DiffLine::Added:
+      return Tone::Good;
+    case DiffLine::Removed:
+      return Tone::Bad;
+    case DiffLine::Context:
+      break;
+  }
+  return Tone::Plain;
+}
 
 std::string visibleDiff(std::string_view diff) {
   std::string result;
@@ -80,48 +89,33 @@ std::string visibleDiff(std::string_view diff) {
 std::string paintedDiff(std::string_view diff, const Paint& paint) {
   std::string result;
   result.reserve(diff.size());
-  forEachLine(diff, [&](std::string_view line, Kind kind) {
-    switch (kind) {
-      case Kind::Heading:
-        result += paint(Tone::Strong, line);
-        break;
-      case Kind::HunkHeading:
-        result += paint(Tone::Attention, line);
-        break;
-      case Kind::Added:
-        result += paint(Tone::Good, line);
-        break;
-      case Kind::Removed:
-        result += paint(Tone::Bad, line);
-        break;
-      case Kind::Context:
-        result += line;
-        break;
-    }
-    result += '\n';
-  });
+  DiffReader reader;
+  for (const auto line : linesOf(diff))
+    result.append(paint(toneOf(reader.next(line)), line)).append("\n");
   return result;
 }
 
 std::vector<DiffFile> filesOf(std::string_view diff) {
   std::vector<DiffFile> files;
-  forEachLine(diff, [&](std::string_view line, Kind kind) {
-    if (kind == Kind::Heading && line.starts_with("diff --git ")) {
+  DiffReader reader;
+  for (const auto line : linesOf(diff)) {
+    const auto kind = reader.next(line);
+    if (kind == DiffLine::Heading && line.starts_with("diff --git ")) {
       // Good enough when no other line names the file (a mode, an empty or a binary one): the half after " b/".
       const auto second = line.rfind(" b/");
       files.push_back(
           {.name = std::string(second == std::string_view::npos ? line.substr(11) : line.substr(second + 3))});
     }
-    if (files.empty()) return;
+    if (files.empty()) continue;
     auto& file = files.back();
-    if (kind == Kind::Added) ++file.added;
-    if (kind == Kind::Removed) ++file.removed;
-    if (kind != Kind::Heading) return;
+    if (kind == DiffLine::Added) ++file.added;
+    if (kind == DiffLine::Removed) ++file.removed;
+    if (kind != DiffLine::Heading) continue;
     if (line.starts_with("--- ") || line.starts_with("+++ ")) {
       if (const auto name = nameOf(line); !name.empty()) file.name = name;
     }
     if (line.starts_with("Binary files ") || line.starts_with("GIT binary patch")) file.binary = true;
-  });
+  }
   return files;
 }
 

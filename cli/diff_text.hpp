@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,21 @@ namespace coffer::cli {
 
 /// The diff with every character that would act or hide as a code point, also a carriage return at the end of a line.
 std::string visibleDiff(std::string_view diff);
+
+enum class DiffLine : std::uint8_t { Heading, HunkHeading, Added, Removed, Context };
+
+/// Tells what the lines of a diff are, one after the other. A line inside a hunk is never taken for a heading.
+class DiffReader {
+ public:
+  DiffLine next(std::string_view line);
+
+ private:
+  /// Lines that the hunk's heading said will still follow: content, whatever they begin with.
+  std::size_t oldLines_ = 0;
+  std::size_t newLines_ = 0;
+};
+
+Tone toneOf(DiffLine line);
 
 /// The diff with colours; the text has to be visible already.
 std::string paintedDiff(std::string_view diff, const Paint& paint);

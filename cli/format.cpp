@@ -22,16 +22,13 @@ std::size_t characterWidth(gunichar character) {
   return g_unichar_iswide(character) ? 2 : 1;
 }
 
-/// Calls `each` with every character (its bytes and its width) until it says false. A byte that is not UTF-8 is a
-/// character.
+/// Calls `each` with every character (its bytes and its width) until it says false.
 template <typename Each>
 void forEachCharacter(std::string_view text, Each each) {
   while (!text.empty()) {
-    const gunichar character = g_utf8_get_char_validated(text.data(), static_cast<gssize>(text.size()));
-    const bool valid = character != static_cast<gunichar>(-1) && character != static_cast<gunichar>(-2);
-    const std::size_t length = valid ? static_cast<std::size_t>(g_unichar_to_utf8(character, nullptr)) : 1;
-    if (!each(text.substr(0, length), valid ? characterWidth(character) : std::size_t{1})) return;
-    text.remove_prefix(length);
+    const auto character = firstCharacter(text);
+    if (!each(character.bytes, character.width)) return;
+    text.remove_prefix(character.bytes.size());
   }
 }
 
@@ -47,6 +44,8 @@ std::string_view colourOf(Tone tone) {
       return "\x1b[31m";
     case Tone::Attention:
       return "\x1b[33m";
+    case Tone::Mark:
+      return "\x1b[7m";
     case Tone::Plain:
       break;
   }
@@ -75,6 +74,17 @@ std::string coarse(std::uint64_t seconds) {
 }
 
 }  // namespace
+
+Character firstCharacter(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first >= 0x20 && first < 0x7f) return {text.substr(0, 1), 1};
+  // Only as many bytes as a character can have: validating looks for a zero in all of what it is given.
+  const auto head = text.substr(0, 6);
+  const gunichar character = g_utf8_get_char_validated(head.data(), static_cast<gssize>(head.size()));
+  const bool valid = character != static_cast<gunichar>(-1) && character != static_cast<gunichar>(-2);
+  if (!valid) return {text.substr(0, 1), 1};
+  return {text.substr(0, static_cast<std::size_t>(g_unichar_to_utf8(character, nullptr))), characterWidth(character)};
+}
 
 std::size_t displayWidth(std::string_view text) {
   std::size_t width = 0;
@@ -182,7 +192,21 @@ std::string Paint::operator()(Tone tone, std::string_view text) const {
   return std::format("{}{}\x1b[0m", colourOf(tone), text);
 }
 
+std::string painted(const std::vector<StyledLine>& lines, const Paint& paint) {
+  std::string result;
+  for (const auto& line : lines) {
+    for (const auto& cell : line)
+      result += paint(cell.tone, cell.text);
+    result += '\n';
+  }
+  return result;
+}
+
 std::string Table::text(const Paint& paint, std::optional<std::size_t> width, std::string_view indent) const {
+  return painted(lines(width, indent), paint);
+}
+
+std::vector<StyledLine> Table::lines(std::optional<std::size_t> width, std::string_view indent) const {
   const bool headed = std::ranges::any_of(columns_, [](const Column& column) { return !column.heading.empty(); });
   std::vector<std::size_t> widths;
   widths.reserve(columns_.size());
@@ -201,7 +225,8 @@ std::string Table::text(const Paint& paint, std::optional<std::size_t> width, st
   }
 
   const auto line = [&](const std::vector<Cell>& row) {
-    std::string result;
+    StyledLine result;
+    if (!indent.empty()) result.push_back({std::string(indent)});
     std::size_t pending = 0;  // spaces owed before the next visible cell, so that no line ends in them
     for (std::size_t i = 0; i < widths.size(); ++i) {
       static const Cell kEmpty;
@@ -210,25 +235,25 @@ std::string Table::text(const Paint& paint, std::optional<std::size_t> width, st
       const auto padding = widths[i] - std::min(displayWidth(shown), widths[i]);
       if (columns_[i].align == Align::Right) pending += padding;
       if (!shown.empty()) {
-        result.append(pending, ' ');
+        if (pending > 0) result.push_back({std::string(pending, ' ')});
         pending = 0;
-        result += paint(cell.tone, shown);
+        result.push_back({shown, cell.tone});
       }
       if (columns_[i].align == Align::Left) pending += padding;
       pending += kGap.size();
     }
-    return std::string(indent) + result + "\n";
+    return result;
   };
 
-  std::string result;
+  std::vector<StyledLine> result;
   if (headed) {
     std::vector<Cell> headings;
     for (const auto& column : columns_)
       headings.push_back({column.heading, Tone::Faint});
-    result += line(headings);
+    result.push_back(line(headings));
   }
   for (const auto& row : rows_)
-    result += line(row);
+    result.push_back(line(row));
   return result;
 }
 

@@ -14,6 +14,14 @@ namespace coffer::cli {
 
 using Microseconds = std::chrono::microseconds;
 
+/// The first character of a text that is not empty: its bytes and the columns a terminal gives to it. A byte that is
+/// not UTF-8 is a character.
+struct Character {
+  std::string_view bytes;
+  std::size_t width = 0;
+};
+Character firstCharacter(std::string_view text);
+
 /// Columns a terminal gives to a UTF-8 text: wide characters count two, combining ones none.
 std::size_t displayWidth(std::string_view text);
 
@@ -53,7 +61,8 @@ std::string shortCommit(std::string_view commit);
 /// A word for a shell, quoted only where it has to be.
 std::string shellWord(std::string_view word);
 
-enum class Tone { Plain, Strong, Faint, Good, Bad, Attention };
+/// Mark: what would not be seen otherwise, as spaces at the end of a line.
+enum class Tone { Plain, Strong, Faint, Good, Bad, Attention, Mark };
 
 /// Puts colour around text, or leaves it alone where there is no terminal or NO_COLOR is set.
 class Paint {
@@ -69,6 +78,12 @@ struct Cell {
   std::string text;
   Tone tone = Tone::Plain;
 };
+
+/// One line of a screen.
+using StyledLine = std::vector<Cell>;
+
+/// The lines with their colours, each with a line end.
+std::string painted(const std::vector<StyledLine>& lines, const Paint& paint);
 
 enum class Align { Left, Right };
 
@@ -87,8 +102,10 @@ class Table {
   void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
-  /// Lines, each with a line end and without spaces before it. `width`: columns of the terminal, if there is one. A
-  /// table whose headings are all empty has no heading line.
+  /// The lines, without spaces at their ends. `width`: columns of the terminal, if there is one. A table whose headings
+  /// are all empty has no heading line.
+  [[nodiscard]] std::vector<StyledLine> lines(std::optional<std::size_t> width, std::string_view indent = "") const;
+  /// The same as text, each line with its end.
   [[nodiscard]] std::string text(const Paint& paint, std::optional<std::size_t> width,
                                  std::string_view indent = "") const;
 

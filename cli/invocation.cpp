@@ -29,6 +29,7 @@ std::unique_ptr<CLI::App> commandLine(Invocation& invocation) {
 
   addNew(*app, invocation);
   addList(*app, invocation);
+  addUi(*app, invocation);
   addShow(*app, invocation);
   addWatch(*app, invocation);
   addPlan(*app, invocation);

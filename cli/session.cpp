@@ -28,7 +28,7 @@ void Session::print(std::string_view text) const { writeAll(STDOUT_FILENO, text)
 
 void Session::print(const Json& json) const { print(json.text()); }
 
-void Session::printTable(const Table& table) const { print(table.text(paint_, terminal_.width)); }
+void Session::printTable(const Table& table) const { printLong(table.text(paint_, terminal_.width)); }
 
 void Session::printLong(const std::string& text) const { page(text, terminal_, options_.pager); }
 

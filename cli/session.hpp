@@ -42,8 +42,8 @@ class Session {
   /// Standard output. Whoever calls has made texts of agents visible.
   void print(std::string_view text) const;
   void print(const Json& json) const;
-  void printTable(const Table& table) const;
   /// Standard output through a pager, where that makes sense.
+  void printTable(const Table& table) const;
   void printLong(const std::string& text) const;
   /// Standard error, for people: not with --json, not part of the result.
   void note(std::string_view text) const;

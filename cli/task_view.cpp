@@ -43,13 +43,13 @@ std::string TaskView::name() const {
 std::string TaskView::where() const {
   if (!parked.empty()) {
     if (parked == "question") return "asks you something";
-    return waitingWords.empty() ? "parked: " + parked : std::format("{}: {}", parked, waitingWords);
+    return waitingWords.empty() ? "parked: " + parked : std::format("{}: {}", parked, firstLine(waitingWords));
   }
   if (allows("accept-plan")) return "plan to read";
   if (allows("accept-work")) return "work to review";
   std::string result = state;
   if (round > 0 && !ended()) result += std::format(", round {} of {}", round, rounds);
-  if (!waitingWords.empty() && !ended()) result += ", " + waitingWords;
+  if (!waitingWords.empty() && !ended()) result += ", " + firstLine(waitingWords);
   return result;
 }
 

@@ -8,6 +8,7 @@ namespace coffer::cli {
 
 void addNew(CLI::App& parent, Invocation& invocation);
 void addList(CLI::App& parent, Invocation& invocation);
+void addUi(CLI::App& parent, Invocation& invocation);
 void addShow(CLI::App& parent, Invocation& invocation);
 void addWatch(CLI::App& parent, Invocation& invocation);
 void addPlan(CLI::App& parent, Invocation& invocation);

@@ -9,6 +9,7 @@
 #include "session.hpp"
 #include "shown_digests.hpp"
 #include "task_choice.hpp"
+#include "task_details.hpp"
 #include "task_text.hpp"
 #include "task_view.hpp"
 #include "verb.hpp"
@@ -43,7 +44,7 @@ std::optional<What> whatToAccept(const Dictionary& task, const TaskView& view, c
 }
 
 std::string summaryOfWork(const Session& session, const Dictionary& task, const std::string& diff) {
-  const auto branch = model::visibleText(textOf(task, "BaseBranch"));
+  const auto branch = baseBranch(task);
   return std::format("  commit {}\n  onto   {}{}\n", textOf(task, "Candidate"), shortCommit(textOf(task, "Base")),
                      branch.empty() ? "" : " (" + branch + ")") +
          summaryOf(filesOf(diff), session.paint());

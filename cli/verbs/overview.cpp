@@ -14,21 +14,22 @@ namespace coffer::cli {
 
 namespace {
 
-void printGroup(const Session& session, const std::string& heading, const std::vector<TaskView>& views,
-                std::uint64_t now) {
-  if (views.empty()) return;
-  session.print(session.paint()(Tone::Strong, heading) + "\n");
+std::string groupText(const Session& session, const std::string& heading, const std::vector<TaskView>& views,
+                      std::uint64_t now) {
+  if (views.empty()) return {};
+  std::string text = session.paint()(Tone::Strong, heading) + "\n";
   for (const auto& view : views) {
     const auto width = session.terminal().width;
     const auto name = "  " + view.name();
-    session.print((width ? fitted(name, *width) : name) + "\n");
-    session.print("    " + session.paint()(view.tone(), view.where()) +
-                  session.paint()(Tone::Faint, ", " + relativeTime(view.changed, now)) + "\n");
+    text += (width ? fitted(name, *width) : name) + "\n";
+    text += "    " + session.paint()(view.tone(), view.where()) +
+            session.paint()(Tone::Faint, ", " + relativeTime(view.changed, now)) + "\n";
     std::string commands;
     for (const auto& command : view.nextCommands())
       commands += (commands.empty() ? "" : "   ") + session.command(command);
-    session.print("    " + commands + "\n");
+    text += "    " + commands + "\n";
   }
+  return text;
 }
 
 }  // namespace
@@ -48,8 +49,7 @@ Outcome overview(Session& session) {
     return ExitCode::Done;
   }
   const auto now = currentTime();
-  printGroup(session, "Waiting for you", waiting, now);
-  printGroup(session, "Going on", running, now);
+  session.printLong(groupText(session, "Waiting for you", waiting, now) + groupText(session, "Going on", running, now));
   if (tasks.empty()) {
     const auto projects = (*bus)->manager().objects(names::kProject);
     session.print("Nothing waits for you and nothing goes on.\n");

@@ -1,34 +1,14 @@
-#include <format>
 #include <memory>
 
-#include "model/visible_text.hpp"
 #include "session.hpp"
 #include "task_choice.hpp"
+#include "task_details.hpp"
 #include "verb.hpp"
 #include "verbs.hpp"
 
 namespace coffer::cli {
 
 namespace {
-
-Tone toneOf(const std::string& severity) {
-  if (severity == "error") return Tone::Bad;
-  return severity == "warning" ? Tone::Attention : Tone::Plain;
-}
-
-std::string findingText(const Dictionary& finding, const Paint& paint) {
-  const auto severity = textOf(finding, "Severity");
-  auto place = model::visibleText(textOf(finding, "Path"));
-  if (const auto line = numberOf(finding, "Line"); line > 0) place += std::format(":{}", line);
-  std::string result = paint(toneOf(severity), model::visibleText(severity));
-  if (valueOf<bool>(finding, "Blocking")) result += paint(Tone::Bad, " blocking");
-  if (!place.empty()) result += " " + paint(Tone::Strong, place);
-  result += ": " + firstLine(model::visibleText(textOf(finding, "Title"))) + "\n";
-  const auto text = model::visibleText(textOf(finding, "Text"));
-  for (const auto line : linesOf(text))
-    result += line.empty() ? "\n" : std::format("    {}\n", line);
-  return result;
-}
 
 Outcome review(Session& session, const TaskOption& option) {
   auto bus = session.connect();
@@ -44,20 +24,7 @@ Outcome review(Session& session, const TaskOption& option) {
     session.print("Nothing was found.\n");
     return ExitCode::Done;
   }
-  std::string text;
-  std::optional<std::uint32_t> round;
-  for (const auto& finding : findings) {
-    const auto now = smallNumberOf(finding, "Round");
-    if (now != round) {
-      if (round) text += "\n";
-      text += session.paint()(Tone::Faint,
-                              std::format("Round {}, {}", now, model::visibleText(textOf(finding, "Source")))) +
-              "\n";
-      round = now;
-    }
-    text += findingText(finding, session.paint());
-  }
-  session.printLong(text);
+  session.printLong(painted(findingLines(findings), session.paint()));
   return ExitCode::Done;
 }
 

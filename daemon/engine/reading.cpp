@@ -35,6 +35,15 @@ std::expected<api::Content, Error> fileContent(const std::string& directory, con
   return api::Content{std::move(*file), std::move(digest)};
 }
 
+// What a unit has printed so far, as it is: handed on, never looked into.
+std::expected<api::Content, Error> growing(const std::string& directory, const std::string& unit) {
+  auto opened = os::openDirectory(directory);
+  if (!opened) return std::unexpected(opened.error());
+  auto file = os::openBeneath(opened->get(), unit + ".out", O_RDONLY);
+  if (!file) return std::unexpected(file.error());
+  return api::Content{std::move(*file), {}};
+}
+
 }  // namespace
 
 std::optional<api::Ownership> Engine::owner(api::ObjectKind kind, std::uint64_t id) const {
@@ -240,6 +249,7 @@ std::expected<api::Content, Error> Engine::text(std::uint64_t id, const std::str
     const bool ofGate = it->start.kind == "gate";
     if (run && it->id != *run) continue;
     if (!run && what != "log" && ofGate != gate) continue;
+    if (what == "log" && it->end.ended == 0) return growing(context_.places.image(outputImage(id)), it->start.unit);
     const auto directory = ofGate ? context_.places.logs(id) : context_.places.transcripts(id);
     if (auto content = fileContent(directory, it->start.step, {})) return content;
   }

@@ -22,6 +22,7 @@
 #   dial, resolve         tries to reach an address, a name
 #   run-NAME              the writer runs /usr/local/lib/cofferdam-tests/NAME TURN before it works; what that prints is committed
 #   after-NAME            the same after its commit; what that prints goes to standard output
+#   big-diff              the writer adds a file of 110000 lines, 7 MiB
 #   big-plan              a plan over 256 KiB; link-plan, fifo-plan: one that is not a regular file
 set -u
 [ "${1-}" = --version ] && { echo "instant 1"; exit 0; }
@@ -61,7 +62,11 @@ finish() {
 }
 question() { printf '%s\n' "$1" >"$out/question.md"; finish "I asked"; }
 fail() { echo "{\"type\":\"error\",\"status\":$1,\"message\":\"$2\"}"; exit 1; }
-slow() { has "$1" && exec sleep infinity; return 0; }
+slow() {
+  has "$1" || return 0
+  echo '{"type":"did","command":"sleep infinity","output":"I hang"}'
+  exec sleep infinity
+}
 # What `make` and `test ! -e BROKEN` both notice.
 break_build() {
   echo "turn $turn in round $round" >>"$src/BROKEN"
@@ -169,6 +174,7 @@ print(json.dumps({"type": "end", "text": "asked", "usage": {"input": 1, "cached"
   fi
   echo "turn $turn in round $round" >>"$src/instant.txt"
   has risky && mkdir -p "$src/.github/workflows" && echo "on: push" >"$src/.github/workflows/instant.yml"
+  has big-diff && seq -f 'line %.0f of many, all of them about as long as a line of code is' 110000 >"$src/big.txt"
   has uncommitted && finish "I forgot to commit"
   if has fail-build-always; then
     break_build

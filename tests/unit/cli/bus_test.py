@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -610,3 +611,37 @@ def test_usage_errors_end_with_2_and_help_with_0(world):
     help_text = world.coffer("accept", "--help")
     assert help_text.returncode == 0 and "coffer accept 17" in help_text.stdout
     assert world.coffer("--version").stdout.startswith("coffer ")
+
+
+def test_the_view_accepts_what_was_opened_in_it_and_nothing_else(world):
+    world.serve(tasks=[plan_task()], texts={"plan": PLAN})
+    status, screen = world.terminal("ui", answers=[("reply", "a"), ("Read the plan first", "p"), ("accept plan", "a"),
+                                                   (" yes", "y"), ("Accepted the plan", "q"), ("leave", "q")])
+    assert os.WEXITSTATUS(status) == 0
+    assert "<U+001B>[2J" in screen and "<U+202E>" in screen and "\u202e" not in screen
+    assert world.calls() == [{"call": "Task.AcceptPlan", "path": "/org/cofferdam/Cofferdam1/task/17", "digest": PLAN_DIGEST, "options": {}}]
+    assert PLAN_DIGEST in (world.where / "state/coffer/shown").read_text()
+
+
+def test_the_view_shows_a_refusal_and_goes_on(world):
+    world.serve(tasks=[task()], errors={"Task.Cancel": ["WrongState", "It is being landed."]})
+    status, _ = world.terminal("ui", answers=[("cancel", "c"), ("Cancel task 17", "y"), ("It is being landed.", "q")])
+    assert os.WEXITSTATUS(status) == 0 and len(world.calls()) == 1
+
+
+def test_the_view_needs_a_terminal_that_can_be_drawn_on(world):
+    world.serve(tasks=[task()])
+    result = world.coffer("ui")
+    assert result.returncode == 2 and "coffer list" in result.stderr and result.stdout == ""
+    world.environment["TERM"] = "dumb"
+    status, screen = world.terminal("ui")
+    assert os.WEXITSTATUS(status) == 2 and "dumb" in screen and "coffer list" in screen
+
+
+def test_the_view_has_colours_only_where_they_belong(world):
+    colour = re.compile(r"\x1b\[(?:3[0-7]|4[0-7]|9[0-7]|[34]8;[0-9;]+)m")
+    world.serve(tasks=[work_task()], texts={"diff": DIFF})
+    keys = [("diff", "d"), ("accept work", "q"), ("leave", "q")]
+    assert colour.search(world.terminal("ui", answers=list(keys))[1])
+    world.environment["NO_COLOR"] = "1"
+    assert not colour.search(world.terminal("ui", answers=list(keys))[1])

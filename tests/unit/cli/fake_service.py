@@ -275,7 +275,7 @@ class Manager(dbus.service.Object):
     def Subscribe(self, options):
         # The state moves only after the subscription, by the script of the test, and each move is told.
         for index, values in enumerate(fake.state.get("script", [])):
-            GLib.timeout_add(50 * (index + 1), self.move, int(options["task"]), values)
+            GLib.timeout_add(50 * (index + 1), self.move, int(options.get("task", 17)), values)
 
     def move(self, number, values):
         task = objects[ROOT + "/task/%d" % number]
