@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "engine/places.hpp"
 #include "os/event.hpp"
 #include "sandbox/sealed.hpp"
 
@@ -18,42 +17,57 @@ namespace {
 // A directory behind an automount or a slow network file system; longer is a directory that does not answer.
 constexpr std::uint64_t kOpenTimeoutUs = 20'000'000;
 
-std::expected<Fd, Error> receive(int socket, const std::string& path) {
+constexpr std::size_t kMost = 3;
+
+// Beside the checkout, of a linked worktree: its repository's git directory and its own. The worker knows these names.
+constexpr const char* kBeside[] = {"", "-common", "-own"};
+
+std::expected<OwnerDirectory, Error> receive(int socket, const std::string& path) {
   std::int32_t number = EIO;
   iovec data{&number, sizeof number};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMost * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   const auto size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  Fd fd;
+  std::vector<Fd> fds;
   for (auto* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-    int received = -1;
-    std::memcpy(&received, CMSG_DATA(header), sizeof received);
-    fd.reset(received);
+    for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= header->cmsg_len; at += sizeof(int)) {
+      int received = -1;
+      std::memcpy(&received, CMSG_DATA(header) + at, sizeof received);
+      fds.emplace_back(received);
+    }
   }
   if (size != sizeof number)
     return std::unexpected(
         Error{ErrorCode::Environment, "the unit that opens " + path + " as its owner ended without an answer"});
   if (number == EACCES || number == EPERM)
     return std::unexpected(Error{ErrorCode::AccessDenied, "you may not open " + path + ": " + std::strerror(number)});
-  if (number != 0 || !fd)
+  if (number == ENOLINK)
+    return std::unexpected(Error{ErrorCode::RepositoryUnsupported,
+                                 path + "/.git is a file that leads to no linked worktree of a repository that leads "
+                                        "back there. A submodule is not supported; a worktree that was moved is mended "
+                                        "by: git worktree repair"});
+  if (number != 0 || (fds.size() != 1 && fds.size() != kMost))
     return std::unexpected(
         Error{ErrorCode::NoRepository, "cannot open " + path + ": " + std::strerror(number ? number : EBADF)});
-  // What the user's process sends is the user's word: it must be a directory before anybody clones it.
-  struct stat status{};
-  if (::fstat(fd.get(), &status) < 0 || !S_ISDIR(status.st_mode))
-    return std::unexpected(Error{ErrorCode::NoRepository, path + " is not a directory"});
-  return fd;
+  // What the user's process sends is the user's word: each must be a directory before anybody clones it.
+  for (const auto& fd : fds) {
+    struct stat status{};
+    if (::fstat(fd.get(), &status) < 0 || !S_ISDIR(status.st_mode))
+      return std::unexpected(Error{ErrorCode::NoRepository, path + " is not a directory"});
+  }
+  fds.resize(kMost);
+  return OwnerDirectory{std::move(fds[0]), std::move(fds[1]), std::move(fds[2])};
 }
 
 }  // namespace
 
-Async<std::expected<Fd, Error>> openAsOwner(sd_event* event, sandbox::Systemd& systemd, std::string unit,
-                                            std::uint32_t owner, std::string path) {
+Async<std::expected<OwnerDirectory, Error>> openAsOwner(sd_event* event, sandbox::Systemd& systemd, std::string unit,
+                                                        std::uint32_t owner, std::string path) {
   if (owner == 0)
     co_return std::unexpected(Error{
         ErrorCode::AccessDenied,
@@ -81,6 +95,40 @@ Async<std::expected<Fd, Error>> openAsOwner(sd_event* event, sandbox::Systemd& s
   mine.reset();
   co_await systemd.remove(unit + ".service");
   co_return directory;
+}
+
+std::expected<OwnerSource, Error> attachOwner(walls::WallsClient& walls, const Places& places, const std::string& name,
+                                              const OwnerDirectory& opened, bool writable) {
+  if (auto detached = detachOwner(walls, name); !detached) return std::unexpected(detached.error());
+  OwnerSource source;
+  const Fd* const fds[] = {&opened.directory, &opened.common, &opened.own};
+  for (std::size_t at = 0; at < kMost; ++at) {
+    if (!*fds[at]) break;
+    const auto mount = name + kBeside[at];
+    if (auto attached = walls.attachSource(mount, fds[at]->get(), writable); !attached) {
+      static_cast<void>(detachOwner(walls, name));
+      return std::unexpected(attached.error());
+    }
+    source.binds.push_back({places.source(mount), std::string("/in/source") + kBeside[at]});
+  }
+  // What git would run or read as settings. Of a linked worktree also what leads from one of its parts to another, and
+  // what belongs to the repository's other worktrees.
+  const std::string git = opened.common ? "/in/source-common/" : "/in/source/.git/";
+  for (const auto* path : {"hooks", "config", "config.worktree", "info", "modules"})
+    source.locked.push_back(git + path);
+  if (opened.common)
+    for (const auto* path :
+         {"/in/source/.git", "/in/source-common/worktrees", "/in/source-common/HEAD", "/in/source-common/index",
+          "/in/source-own/config.worktree", "/in/source-own/commondir", "/in/source-own/gitdir"})
+      source.locked.emplace_back(path);
+  return source;
+}
+
+std::expected<void, Error> detachOwner(walls::WallsClient& walls, const std::string& name) {
+  std::expected<void, Error> result;
+  for (const auto* beside : kBeside)
+    if (auto detached = walls.detachSource(name + beside); !detached && result) result = std::move(detached);
+  return result;
 }
 
 }  // namespace coffer::engine

@@ -1,11 +1,12 @@
 """From accepted work to the owner's repository when that is not as it was: a branch that moved, dirty paths, branches of ours."""
 
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import run
+from conftest import Repository, run
 from moments import Stored, end, halt_at, start, until_halted
-from people import Person
+from people import CallError, Person
 from test_kills import halting  # noqa: F401
 from test_tasks import AGENTS, until_done
 
@@ -26,8 +27,20 @@ def repository(make_repository):
 
 @pytest.fixture
 def project(cofferd, instant_agent, carol, repository):
+    with added(carol, repository) as path:
+        yield path
+
+
+@contextmanager
+def added(carol, repository):
     path = carol.add_project(repository, build=["make"], test=["make test"], agents=AGENTS)
-    yield path
+    try:
+        yield path
+    finally:
+        remove(carol, path)
+
+
+def remove(carol, path):
     for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
         task_path = f"/org/cofferdam/Cofferdam1/task/{row['Id']}"
         if row["State"] not in ("done", "failed", "cancelled"):
@@ -241,3 +254,112 @@ def test_hooks_and_configuration_cannot_be_written_by_the_landing(ready, reposit
         unit.rmdir()
         run("systemctl", "daemon-reload")
     assert repository.run("cat", ".git/written").stdout == "control\n"
+
+
+@pytest.fixture
+def worktree(repository):
+    """A linked worktree of the repository, on the branch side."""
+    directory = f"{repository.directory}-linked"
+    repository.git("worktree", "add", "--quiet", "-b", "side", directory)
+    yield Repository(repository.user, directory)
+    run("rm", "-rf", "--one-file-system", directory)
+
+
+def everything(repository):
+    """The main worktree with its git directory but for what a branch or a note that is made adds to it."""
+    return repository.run("sh", "-c", "git rev-parse main && cat .git/HEAD .git/logs/HEAD .git/logs/refs/heads/main .git/config && sha1sum .git/index && "
+                          "find . -path ./.git -prune -o -type f -exec sha1sum {} + | sort").stdout
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_project_in_a_linked_worktree_goes_from_a_task_to_its_commit(cofferd, instant_agent, carol, repository, worktree, relative):
+    repository.write("greet.h", "/* mine */\n")
+    main = everything(repository)
+    if relative:
+        worktree.write(".git", f"gitdir: ../{repository.directory.name}/.git/worktrees/{worktree.directory.name}\n")
+    worktree.write("notes.txt", "not in the commit\n")
+    with added(carol, worktree) as project:
+        task = carol.create_task(project, "Say more")
+        task.until("plan-ready")
+        assert task.BaseBranch.endswith("side") and task.Base == worktree.head()
+        task.accept_plan()
+        task.until("ready", seconds=180)
+        commit = task.accept_work()
+        until_done(task)
+        assert worktree.head() == commit and worktree.git("symbolic-ref", "HEAD") == "refs/heads/side"
+        assert worktree.git("status", "--porcelain") == "?? notes.txt"
+        assert "turn write" in worktree.run("cat", "instant.txt").stdout
+        assert everything(repository) == main
+        assert repository.git("notes", "--ref=cofferdam", "show", commit).startswith("Coffer-Gate")
+        leftover = repository.run("find", str(repository.directory), str(worktree.directory), "-name", "*coffer-land*", "-o", "-name", "*.lock")
+        assert leftover.stdout == ""
+
+        # The branch of the main worktree is that worktree's.
+        other = carol.create_task(project, "Say more")
+        other.until("plan-ready")
+        other.accept_plan()
+        other.until("ready", seconds=180)
+        other.accept_work(branch="main")
+        assert other.until("parked") == "blocked"
+        assert other.Waiting[0] in ("WrongState", "NameTaken") and "main" in other.Waiting[1]
+        assert everything(repository) == main
+
+
+def test_a_gitfile_that_leads_to_another_repository_is_refused(cofferd, instant_agent, carol, repository, worktree, make_repository):
+    """A directory from anywhere, whose .git names a worktree's entry that names another directory, or none at all."""
+    planted = make_repository("carol", name=f"{repository.directory.name}-planted")
+    run("rm", "-rf", planted.directory / ".git")
+    entry = f"{repository.directory}/.git/worktrees/{worktree.directory.name}"
+    for leads in (entry, f"{repository.directory}/.git", "/etc", "../nothing"):
+        planted.write(".git", f"gitdir: {leads}\n")
+        with pytest.raises(CallError) as refused:
+            carol.add_project(planted, build=["make"], test=["make test"], agents=AGENTS)
+        assert refused.value.name.endswith("RepositoryUnsupported"), leads
+        assert "worktree" in str(refused.value)
+
+
+def test_a_gitfile_that_is_redirected_while_a_task_works_lands_nowhere(cofferd, instant_agent, carol, repository, worktree):
+    with added(carol, worktree) as project:
+        task = carol.create_task(project, "Say more")
+        task.until("plan-ready")
+        task.accept_plan()
+        task.until("ready", seconds=180)
+        before = repository.git("for-each-ref"), everything(repository)
+        gitfile = worktree.run("cat", ".git").stdout
+        worktree.write(".git", f"gitdir: {repository.directory}/.git\n")
+        task.accept_work()
+        assert task.until("parked") == "blocked"
+        assert task.Waiting[0] == "RepositoryUnsupported" and "worktree" in task.Waiting[1]
+        worktree.write(".git", gitfile)
+        assert (repository.git("for-each-ref"), everything(repository)) == before
+        commit = task.accept_work()
+        until_done(task)
+        assert worktree.head() == commit
+
+
+def test_what_leads_from_a_worktree_to_its_repository_cannot_be_written_by_the_landing(cofferd, instant_agent, carol, repository, worktree):
+    """A program that is put before the landing's own in its unit tries, as above."""
+    with added(carol, worktree) as project:
+        task = carol.create_task(project, "Say more")
+        task.until("plan-ready")
+        task.accept_plan()
+        task.until("ready", seconds=180)
+        repository.run("sh", "-c", f"mkdir -p .git/modules/x && touch .git/worktrees/{worktree.directory.name}/config.worktree")
+        unit = Path(f"/run/systemd/system/coffer-{task.id}-0-land-1-write.service.d")
+        unit.mkdir(parents=True)
+        script = ("cd /in; for name in source/.git source-common/hooks/pre-commit source-common/config source-common/info/attributes "
+                  "source-common/modules/x/config source-common/HEAD source-common/index source-common/worktrees/*/HEAD "
+                  "source-own/config.worktree source-own/commondir source-own/gitdir; do "
+                  "(echo >>$name) 2>/dev/null && echo $name >>/in/source-own/written; "
+                  "mv $name $name-away 2>/dev/null && echo $name away >>/in/source-own/written; "
+                  "done; echo control >>/in/source-own/written")
+        (unit / "probe.conf").write_text(f"[Service]\nExecStartPre=/bin/sh -c '{script.replace('$', '$$').replace('%', '%%')}'\n")
+        run("systemctl", "daemon-reload")
+        try:
+            task.accept_work()
+            until_done(task)
+        finally:
+            (unit / "probe.conf").unlink()
+            unit.rmdir()
+            run("systemctl", "daemon-reload")
+        assert repository.run("cat", f".git/worktrees/{worktree.directory.name}/written").stdout == "control\n"

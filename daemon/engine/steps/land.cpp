@@ -42,9 +42,9 @@ Async<std::expected<StepOutcome, Error>> performLand(StepRun& run) {
   if (!packed) co_return std::unexpected(packed.error());
   if (auto shown = showFiles(packed->output, {"pack", "idx"}); !shown) co_return std::unexpected(shown.error());
   if (!directory) co_return std::unexpected(directory.error());
-  if (auto attached = context.walls->attachSource(source, directory->get(), true); !attached)
-    co_return std::unexpected(attached.error());
-  directory->reset();
+  auto attached = attachOwner(*context.walls, places, source, *directory, true);
+  if (!attached) co_return std::unexpected(attached.error());
+  *directory = {};
 
   WorkerRun worker;
   worker.unit = run.unit("write");
@@ -65,14 +65,13 @@ Async<std::expected<StepOutcome, Error>> performLand(StepRun& run) {
   worker.request.add("who", run.project.authorName + " <" + run.project.authorEmail + ">");
   worker.request.add("when", std::to_string(run.task.changed / 1'000'000) + " +0000");
   worker.readOnly = {{packed->output, "/in/pack"}};
-  worker.writable = {{places.source(source), "/in/source"}};
-  for (const auto* name : {"hooks", "config", "config.worktree", "info", "modules"})
-    worker.locked.push_back(std::string("/in/source/.git/") + name);
+  worker.writable = std::move(attached->binds);
+  worker.locked = std::move(attached->locked);
   auto landed = co_await runWorker(*context.systemd, places, std::move(worker));
   static_cast<void>(removeOutput(places, run.unit("write")));
   static_cast<void>(removeOutput(places, run.unit("pack")));
   context.releaseUid(run.task.id, run.unit("pack"));
-  auto detached = context.walls->detachSource(source);
+  auto detached = detachOwner(*context.walls, source);
   if (!detached) co_return std::unexpected(detached.error());
   if (!landed && landed.error().code == ErrorCode::Stale && !elsewhere) co_return co_await moveCandidate(run);
   if (!landed && landed.error().code == ErrorCode::Stale)

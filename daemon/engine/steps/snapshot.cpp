@@ -19,8 +19,8 @@ Async<std::expected<WorkerResult, Error>> exportAsOwner(StepRun& run, std::strin
   auto directory =
       co_await openAsOwner(context.event, *context.systemd, run.unit("open"), run.task.owner, run.project.directory);
   if (!directory) co_return std::unexpected(directory.error());
-  if (auto attached = context.walls->attachSource(source, directory->get(), false); !attached)
-    co_return std::unexpected(attached.error());
+  auto attached = attachOwner(*context.walls, context.places, source, *directory, false);
+  if (!attached) co_return std::unexpected(attached.error());
 
   WorkerRun worker;
   worker.unit = run.unit("export");
@@ -34,9 +34,9 @@ Async<std::expected<WorkerResult, Error>> exportAsOwner(StepRun& run, std::strin
   for (const auto& base : known)
     worker.request.add("have", base);
   worker.readOnly = stores(run, false);
-  worker.readOnly.push_back({context.places.source(source), "/in/source"});
+  worker.readOnly.insert(worker.readOnly.end(), attached->binds.begin(), attached->binds.end());
   auto result = co_await runWorker(*context.systemd, context.places, std::move(worker));
-  auto detached = context.walls->detachSource(source);
+  auto detached = detachOwner(*context.walls, source);
   if (result && !detached) co_return std::unexpected(detached.error());
   co_return result;
 }

@@ -20,7 +20,7 @@ std::string inTheWay(const Source& source, const std::string& branch) {
     const auto above = branch.substr(0, slash);
     if (const auto commit = source.branch(above); commit && *commit) return above;
   }
-  const auto packed = readBeneath(source.git(), "packed-refs", limits::kPackedRefsBytes);
+  const auto packed = readBeneath(source.common(), "packed-refs", limits::kPackedRefsBytes);
   std::string_view rest = packed ? std::string_view(*packed) : std::string_view();
   while (!rest.empty()) {
     auto line = take(rest, '\n');
@@ -31,14 +31,28 @@ std::string inTheWay(const Source& source, const std::string& branch) {
 }
 
 std::expected<void, Error> elsewhere(const Source& source, const std::string& branch) {
-  Fd fd = openBeneath(source.git(), "worktrees", O_RDONLY | O_DIRECTORY);
+  const auto standsOn = [&](const std::string& file) {
+    const auto head = readBeneath(source.common(), file, limits::kRefBytes);
+    return head && std::string_view(*head).substr(0, head->find('\n')) == "ref: " + branch;
+  };
+  // A repository without an index has no files checked out: a bare one, whose HEAD is nobody's.
+  if (source.isLinked() && standsOn("HEAD") && openBeneath(source.common(), "index", O_PATH))
+    return refuse(ErrorCode::WrongState, "The branch " + branch +
+                                             " is checked out in the repository's main worktree; land on another "
+                                             "branch, or check out another one there.");
+  Fd fd = openBeneath(source.common(), "worktrees", O_RDONLY | O_DIRECTORY);
   if (!fd) return {};
+  struct stat own{};
+  if (::fstat(source.own(), &own) != 0) return fault("cannot look at the worktree");
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.release()), ::closedir);
   while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr) {
     const std::string name = entry->d_name;
     if (name.starts_with('.')) continue;
-    const auto head = readBeneath(source.git(), "worktrees/" + name + "/HEAD", limits::kRefBytes);
-    if (head && std::string_view(*head).substr(0, head->find('\n')) == "ref: " + branch)
+    struct stat other{};
+    if (::fstatat(::dirfd(directory.get()), name.c_str(), &other, AT_SYMLINK_NOFOLLOW) == 0 &&
+        other.st_dev == own.st_dev && other.st_ino == own.st_ino)
+      continue;
+    if (standsOn("worktrees/" + name + "/HEAD"))
       return refuse(ErrorCode::WrongState, "The branch " + branch + " is checked out in the worktree " +
                                                workers::printable(name) +
                                                "; land on another branch, or remove that worktree.");
@@ -58,7 +72,7 @@ std::expected<bool, Error> BranchMove::isMoved(const Source& source) const {
 
 void BranchMove::removeLock(const Source& source) const {
   const auto [parent, name] = splitPath(branch);
-  const Fd above = openBeneath(source.git(), parent, O_RDONLY | O_DIRECTORY);
+  const Fd above = openBeneath(source.common(), parent, O_RDONLY | O_DIRECTORY);
   if (above && readBeneath(above.get(), name + ".lock", limits::kRefBytes) == new_id + "\n")
     ::unlinkat(above.get(), (name + ".lock").c_str(), 0);
 }
@@ -78,7 +92,7 @@ bool BranchMove::addToLog(int git, const std::string& log, Writes& writes) const
 
 std::expected<void, Error> BranchMove::run(const Source& source, const std::string& stage, bool resumed,
                                            Writes& writes) const {
-  const int git = source.git();
+  const int git = source.common();
   const std::string content = new_id + "\n";
   const auto [parent, name] = splitPath(branch);
   const std::string lock = name + ".lock";
@@ -107,7 +121,7 @@ std::expected<void, Error> BranchMove::run(const Source& source, const std::stri
     if (!moved) return std::unexpected(moved.error());
     return {};
   }
-  if (!addToLog(git, "logs/" + branch, writes) || (head && !addToLog(git, "logs/HEAD", writes))) {
+  if (!addToLog(git, "logs/" + branch, writes) || (head && !addToLog(source.own(), "logs/HEAD", writes))) {
     ::unlinkat(above.get(), lock.c_str(), 0);
     return refuse(ErrorCode::AccessDenied, "The log of " + branch + " cannot be written.");
   }

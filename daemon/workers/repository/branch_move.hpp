@@ -18,9 +18,9 @@ struct BranchMove {
   std::string message;  ///< one line
   bool head = false;    ///< HEAD stands on this branch, so its log gets a line too
 
-  /// Compare and swap, under the branch's own lock. `stage` is a directory inside .git for the file that becomes the
-  /// lock; with `resumed` a lock that holds the new id is this landing's own, left by a run that was killed. A branch
-  /// that is at the new commit already is done. Stale: it is elsewhere; Busy: somebody holds the lock.
+  /// Compare and swap, under the branch's own lock. `stage` is a directory inside the common git directory for the file
+  /// that becomes the lock; with `resumed` a lock that holds the new id is this landing's own, left by a run that was
+  /// killed. A branch that is at the new commit already is done. Stale: it is elsewhere; Busy: somebody holds the lock.
   [[nodiscard]] std::expected<void, Error> run(const Source& source, const std::string& stage, bool resumed,
                                                Writes& writes) const;
 
@@ -35,8 +35,8 @@ struct BranchMove {
 /// Why a branch could not be named beside those that exist ("refs/heads/a" and "refs/heads/a/b"); empty when it could.
 std::string inTheWay(const Source& source, const std::string& branch);
 
-/// WrongState when a linked worktree of the repository stands on the branch: its files would no longer be what its HEAD
-/// says.
+/// WrongState when another worktree of the repository stands on the branch, a linked one or the main one: its files
+/// would no longer be what its HEAD says.
 std::expected<void, Error> elsewhere(const Source& source, const std::string& branch);
 
 }  // namespace coffer::repository

@@ -55,7 +55,7 @@ std::expected<std::uint64_t, Error> examineTree(const Git& git, const std::strin
 /// Paths that a person has and HEAD has not, by a copy of the index and without the repository's configuration: no
 /// filter and no fsmonitor can run.
 std::expected<void, Error> addStatus(Git& git, const Source& source, const std::string& commit, Records& report) {
-  const auto index = readBeneath(source.git(), "index", limits::kIndexBytes);
+  const auto index = readBeneath(source.own(), "index", limits::kIndexBytes);
   const std::string copy = git.directory() + "/index";
   const auto write = [](const std::string& path, std::string_view text) {
     const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -64,7 +64,7 @@ std::expected<void, Error> addStatus(Git& git, const Source& source, const std::
   if ((index && !write(copy, *index)) || !write(git.directory() + "/HEAD", commit + "\n"))
     return fault("cannot copy the index");
   // What the person excludes for themselves is text with patterns, nothing more.
-  if (const auto exclude = readBeneath(source.git(), "info/exclude", limits::kRefBytes)) {
+  if (const auto exclude = readBeneath(source.common(), "info/exclude", limits::kRefBytes)) {
     ::mkdir((git.directory() + "/info").c_str(), 0700);
     if (!write(git.directory() + "/info/exclude", *exclude)) return fault("cannot copy info/exclude");
   }

@@ -69,24 +69,29 @@ Landing::Done Landing::readRequest() {
     if (text->empty() || std::ranges::any_of(*text, [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
       return invalid("person");
   if (request.get("note").size() > limits::kRefBytes) return invalid("note");
-  stage_ = source_.path() + "/.git/coffer-land-" + std::string(step);
+  const std::string name = "coffer-land-" + std::string(step);
+  stage_ = source_.ownPath() + "/" + name;
+  ref_stage_ = source_.commonPath() + "/" + name;
+  spare_ = source_.isLinked() ? source_.path() + "/." + name : stage_ + "/file";
   return {};
 }
 
 Landing::Done Landing::readState() {
-  const int git = source_.git();
+  const int common = source_.common();
+  const int own = source_.own();
   for (const auto* name : {"objects/pack", "refs/heads"})
-    if (!openBeneath(git, name, O_PATH | O_DIRECTORY))
+    if (!openBeneath(common, name, O_PATH | O_DIRECTORY))
       return refuse(ErrorCode::RepositoryUnsupported,
                     std::string("The repository's ") + name + " is no plain directory.");
-  const auto head = readBeneath(git, "HEAD", limits::kRefBytes);
+  const auto head = readBeneath(own, "HEAD", limits::kRefBytes);
   if (!head) return refuse(ErrorCode::RepositoryUnsupported, "The repository's HEAD is no plain file.");
   checked_out_ = firstLine(*head) == std::string(kHeadPrefix) + move_.branch;
   move_.head = checked_out_;
-  if (const auto text = readBeneath(git, move_.branch, limits::kRefBytes); text && text->starts_with(kHeadPrefix))
+  if (const auto text = readBeneath(common, move_.branch, limits::kRefBytes); text && text->starts_with(kHeadPrefix))
     return refuse(ErrorCode::RepositoryUnsupported, "The branch " + move_.branch + " is a symbolic ref.");
-  resumed_ = existsIn(git, "coffer-land-" + std::string(job_.request.get("step")));
-  ours_ = readBeneath(git, "index.lock", limits::kRefBytes) == mark();
+  const std::string stage = "coffer-land-" + std::string(job_.request.get("step"));
+  resumed_ = existsIn(own, stage) || existsIn(common, stage);
+  ours_ = readBeneath(own, "index.lock", limits::kRefBytes) == mark();
   const auto current = source_.branch(move_.branch);
   if (!current) return std::unexpected(current.error());
   moved_ = current->value_or("") == move_.new_id;
@@ -160,6 +165,9 @@ Landing::Done Landing::checkObjects() {
   if (changes_.size() > limits::kLandedPaths)
     return refuse(ErrorCode::Limit, "The landing changes more paths than this machine allows.");
   for (const auto& change : changes_)
+    if (source_.isLinked() && change.path == splitPath(spare_).second)
+      return refuse(ErrorCode::RepositoryUnsupported, "The landing changes the path it writes by: " + change.path);
+  for (const auto& change : changes_)
     if (change.old_mode == "160000" || change.new_mode == "160000")
       return refuse(ErrorCode::RepositoryUnsupported,
                     "The landing changes the submodule " + workers::printable(change.path) + ".");
@@ -167,7 +175,7 @@ Landing::Done Landing::checkObjects() {
 }
 
 Landing::Done Landing::install(const std::string& from, const std::string& name) {
-  const Fd packs = openBeneath(source_.git(), "objects/pack", O_RDONLY | O_DIRECTORY);
+  const Fd packs = openBeneath(source_.common(), "objects/pack", O_RDONLY | O_DIRECTORY);
   if (::faccessat(packs.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) return {};
   const Fd in(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   const std::string temporary = "tmp_coffer_" + std::string(job_.request.get("step"));
@@ -213,10 +221,15 @@ Landing::Done Landing::stageSide(Side side) {
 }
 
 Landing::Done Landing::makeStage() {
+  struct stat status{};
+  if (!resumed_ && ::lstat(spare_.c_str(), &status) == 0)
+    return refuse(ErrorCode::WrongState,
+                  "There is something where the landing would write: " + splitPath(spare_).second + "; move it away.");
   std::error_code error;
   std::filesystem::remove_all(stage_, error);
+  std::filesystem::remove_all(ref_stage_, error);
   writes_.next();
-  if (::mkdir(stage_.c_str(), 0700) != 0)
+  if (::mkdir(stage_.c_str(), 0700) != 0 || (source_.isLinked() && ::mkdir(ref_stage_.c_str(), 0700) != 0))
     return refuse(ErrorCode::AccessDenied,
                   "The repository's .git cannot be written: " + std::string(std::strerror(errno)));
   if (!checked_out_ && !ours_) return {};
@@ -234,7 +247,7 @@ Landing::Done Landing::lock() {
   if (!file || !workers::writeAll(file.get(), mark()) || ::fsync(file.get()) != 0)
     return fault("cannot write the lock");
   writes_.next();
-  if (::linkat(stage.get(), "lock", source_.git(), "index.lock", 0) != 0)
+  if (::linkat(stage.get(), "lock", source_.own(), "index.lock", 0) != 0)
     return refuse(ErrorCode::Busy, "Another git process holds .git/index.lock; try again when it has ended.");
   locked_ = true;
   return {};
@@ -242,12 +255,12 @@ Landing::Done Landing::lock() {
 
 Landing::Done Landing::checkFiles() {
   for (const auto* name : {"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"})
-    if (existsIn(source_.git(), name))
+    if (existsIn(source_.own(), name))
       return refuse(ErrorCode::WrongState,
                     "A merge or rebase is going on in the repository (" + std::string(name) + "); end it first.");
   // The index: every landed path must be as the old commit has it (or, in a run after a kill, as the new one has it).
   const std::string index = git_.directory() + "/index-now";
-  const auto text = readBeneath(source_.git(), "index", limits::kIndexBytes);
+  const auto text = readBeneath(source_.own(), "index", limits::kIndexBytes);
   if (!text)
     return refuse(ErrorCode::RepositoryUnsupported, "The repository's index is no plain file, or is too large.");
   {
@@ -267,7 +280,7 @@ Landing::Done Landing::checkFiles() {
     const auto fields = take(path, '\t');
     entries[path].push_back(fields);
   }
-  WorkTree tree(source_.root(), stage_, changes_, writes_);
+  WorkTree tree(source_.root(), stage_, spare_, changes_, writes_);
   std::vector<std::string> dirty;
   for (const auto& change : changes_) {
     const auto found = entries.find(change.path);
@@ -289,7 +302,7 @@ Landing::Done Landing::checkFiles() {
 }
 
 Landing::Done Landing::switchIndex(const std::string& from, const std::string& to) {
-  const auto text = readBeneath(source_.git(), "index", limits::kIndexBytes);
+  const auto text = readBeneath(source_.own(), "index", limits::kIndexBytes);
   if (!text)
     return refuse(ErrorCode::RepositoryUnsupported, "The repository's index is no plain file, or is too large.");
   const std::string index = git_.directory() + "/index-next";
@@ -309,7 +322,7 @@ Landing::Done Landing::switchIndex(const std::string& from, const std::string& t
   if (!read->ok()) return refuse(ErrorCode::Dirty, "The index has changes that the landing would lose: " + read->err);
   const std::string next = stage_ + "/index";
   ::unlink(next.c_str());
-  const Fd now = openBeneath(source_.git(), "index", O_RDONLY);
+  const Fd now = openBeneath(source_.own(), "index", O_RDONLY);
   const Fd in(::open(index.c_str(), O_RDONLY | O_CLOEXEC));
   const Fd out(::open(next.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   struct stat status{};
@@ -317,13 +330,13 @@ Landing::Done Landing::switchIndex(const std::string& from, const std::string& t
       ::fchmod(out.get(), status.st_mode & 0777U) != 0 || ::fsync(out.get()) != 0)
     return fault("cannot write the index");
   writes_.next();
-  if (::rename(next.c_str(), (source_.path() + "/.git/index").c_str()) != 0) return fault("cannot replace the index");
+  if (::rename(next.c_str(), (source_.ownPath() + "/index").c_str()) != 0) return fault("cannot replace the index");
   return {};
 }
 
 Landing::Done Landing::landFiles() {
   touched_ = true;
-  WorkTree tree(source_.root(), stage_, changes_, writes_);
+  WorkTree tree(source_.root(), stage_, spare_, changes_, writes_);
   if (const auto done = tree.bring(Side::New); !done) return done;
   return switchIndex(move_.old_id, move_.new_id);
 }
@@ -332,10 +345,10 @@ std::unexpected<Error> Landing::putBack(Error error) {
   if (touched_) {
     // Only what is as we left it is put back: an edit made since then is the person's.
     std::vector<Change> ours;
-    WorkTree all(source_.root(), stage_, changes_, writes_);
+    WorkTree all(source_.root(), stage_, spare_, changes_, writes_);
     for (const auto& change : changes_)
       if (all.is(change, Side::New) && !all.is(change, Side::Old)) ours.push_back(change);
-    WorkTree tree(source_.root(), stage_, ours, writes_);
+    WorkTree tree(source_.root(), stage_, spare_, ours, writes_);
     if (const auto done = tree.bring(Side::Old); !done) return std::unexpected(done.error());
     if (const auto done = switchIndex(move_.new_id, move_.old_id); !done && done.error().code == ErrorCode::Internal)
       return std::unexpected(done.error());
@@ -367,8 +380,8 @@ Landing::Done Landing::note() {
   notes_.new_id = *made;
   notes_.message = "coffer: noted";
   notes_.head = false;
-  if (::mkdir(stage_.c_str(), 0700) != 0 && errno != EEXIST) return fault("cannot make a staging directory");
-  return notes_.run(source_, stage_, resumed_, writes_);
+  if (::mkdir(ref_stage_.c_str(), 0700) != 0 && errno != EEXIST) return fault("cannot make a staging directory");
+  return notes_.run(source_, ref_stage_, resumed_, writes_);
 }
 
 void Landing::noteTo(Records& report) {
@@ -389,10 +402,12 @@ void Landing::cleanUp() {
   if (resumed_) move_.removeLock(source_);
   if (resumed_ && !notes_.branch.empty()) notes_.removeLock(source_);
   writes_.next();
-  if (locked_) ::unlinkat(source_.git(), "index.lock", 0);
+  if (locked_) ::unlinkat(source_.own(), "index.lock", 0);
   writes_.next();
   std::error_code ignored;
+  if (resumed_ || touched_) ::unlink(spare_.c_str());
   std::filesystem::remove_all(stage_, ignored);
+  std::filesystem::remove_all(ref_stage_, ignored);
 }
 
 workers::Outcome Landing::run() {
@@ -425,8 +440,9 @@ workers::Outcome Landing::run() {
     if (clean)
       if (const auto done = landFiles(); !done) return moved_ ? std::unexpected(done.error()) : putBack(done.error());
   }
-  ::syncfs(source_.git());
-  if (const auto done = move_.run(source_, stage_, resumed_, writes_); !done) return putBack(done.error());
+  if (source_.isLinked()) ::syncfs(source_.root());
+  ::syncfs(source_.common());
+  if (const auto done = move_.run(source_, ref_stage_, resumed_, writes_); !done) return putBack(done.error());
   noteTo(report);
   report.add("files", changes_.size());
   cleanUp();

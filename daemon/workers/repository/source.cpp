@@ -112,12 +112,16 @@ std::expected<Source, Error> Source::open(const std::string& root, bool agent) {
   }
   if (S_ISLNK(status.st_mode))
     return refuse(ErrorCode::RepositoryUnsupported, "The directory's .git is a symbolic link.");
-  if (S_ISREG(status.st_mode))
-    return refuse(ErrorCode::RepositoryUnsupported,
-                  "This is a linked worktree or a submodule (its .git is a file); use the main checkout.");
-  source.git_ = openBeneath(source.root_.get(), ".git", O_RDONLY | O_DIRECTORY);
-  if (!source.git_) return refuse(ErrorCode::NoRepository, "The directory's .git cannot be read.");
-  const int git = source.git_.get();
+  if (S_ISREG(status.st_mode)) {
+    if (agent) return refuse(ErrorCode::RepositoryUnsupported, "The directory's .git is a file.");
+    if (const auto linked = source.openLinked(); !linked) return std::unexpected(linked.error());
+  } else {
+    source.common_path_ = source.own_path_ = root + "/.git";
+    source.common_ = openBeneath(source.root_.get(), ".git", O_RDONLY | O_DIRECTORY);
+    source.own_ = openBeneath(source.root_.get(), ".git", O_RDONLY | O_DIRECTORY);
+  }
+  if (!source.common_ || !source.own_) return refuse(ErrorCode::NoRepository, "The directory's .git cannot be read.");
+  const int git = source.common();
   if (!existsBeneath(git, "objects")) return refuse(ErrorCode::NoRepository, "The directory's .git has no objects.");
   if (existsBeneath(git, "reftable"))
     return refuse(ErrorCode::RepositoryUnsupported,
@@ -141,12 +145,29 @@ std::expected<Source, Error> Source::open(const std::string& root, bool agent) {
   return source;
 }
 
+std::expected<void, Error> Source::openLinked() {
+  common_path_.append(path_).append(kCommonBeside);
+  own_path_.append(path_).append(kOwnBeside);
+  common_.reset(::open(common_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  own_.reset(::open(own_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Who opened them has followed the file; here it must still name the entry that was opened.
+  const auto text = readBeneath(root_.get(), ".git", limits::kRefBytes);
+  const auto line = firstLine(text ? std::string_view(*text) : std::string_view());
+  const Fd entry = openBeneath(common_.get(), "worktrees/" + std::string(line.substr(line.rfind('/') + 1)), O_PATH);
+  struct stat named{}, opened{};
+  if (!common_ || !own_ || !entry || ::fstat(entry.get(), &named) != 0 || ::fstat(own_.get(), &opened) != 0 ||
+      named.st_dev != opened.st_dev || named.st_ino != opened.st_ino)
+    return refuse(ErrorCode::RepositoryUnsupported,
+                  "The directory's .git is a file that leads to no linked worktree that was opened with it.");
+  return {};
+}
+
 std::expected<std::optional<std::string>, Error> Source::branch(std::string_view name) const {
   std::string current(name);
   for (int depth = 0; depth < 5; ++depth) {
     if (!isBranchName(current) && current != kNotesRef)
       return refuse(ErrorCode::InvalidArgument, "That is no branch name: " + workers::printable(current));
-    const auto loose = readBeneath(git_.get(), current, limits::kRefBytes);
+    const auto loose = readBeneath(common_.get(), current, limits::kRefBytes);
     if (!loose) break;
     const auto line = firstLine(*loose);
     if (isObjectId(line)) return std::string(line);
@@ -157,8 +178,8 @@ std::expected<std::optional<std::string>, Error> Source::branch(std::string_view
       return refuse(ErrorCode::NoCommit, "The branch's file is broken: " + workers::printable(current));
     current = line.substr(5);
   }
-  if (!existsBeneath(git_.get(), "packed-refs")) return std::nullopt;
-  const auto packed = readBeneath(git_.get(), "packed-refs", limits::kPackedRefsBytes);
+  if (!existsBeneath(common_.get(), "packed-refs")) return std::nullopt;
+  const auto packed = readBeneath(common_.get(), "packed-refs", limits::kPackedRefsBytes);
   if (!packed) return refuse(ErrorCode::TooLarge, "The repository's packed-refs is no file or too large.");
   std::string_view rest = *packed;
   while (!rest.empty()) {
@@ -176,7 +197,7 @@ std::expected<std::optional<std::string>, Error> Source::branch(std::string_view
 std::expected<Source::Head, Error> Source::resolve(std::string_view ref) const {
   Head head;
   if (ref == "HEAD") {
-    const auto text = readBeneath(git_.get(), "HEAD", limits::kRefBytes);
+    const auto text = readBeneath(own_.get(), "HEAD", limits::kRefBytes);
     if (!text) return refuse(ErrorCode::NoRepository, "The repository has no HEAD.");
     const auto line = firstLine(*text);
     if (isObjectId(line)) return Head{std::string(line), ""};
@@ -203,7 +224,7 @@ std::expected<Source::Head, Error> Source::resolve(std::string_view ref) const {
 }
 
 std::expected<void, Error> Source::viewObjects(const std::string& directory) const {
-  const std::string objects = path_ + "/.git/objects/";
+  const std::string objects = common_path_ + "/objects/";
   if (::mkdir(directory.c_str(), 0700) != 0 || ::mkdir((directory + "/pack").c_str(), 0700) != 0 ||
       ::mkdir((directory + "/info").c_str(), 0700) != 0)
     return fault("cannot make a view of the objects");
@@ -211,7 +232,7 @@ std::expected<void, Error> Source::viewObjects(const std::string& directory) con
   for (unsigned number = 0; number < 256; ++number) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     const std::string name = {kDigits[number >> 4], kDigits[number & 15]};
-    const auto loose = listBeneath(git_.get(), "objects/" + name);
+    const auto loose = listBeneath(common_.get(), "objects/" + name);
     if (!loose) {
       if (errno == ENOENT) continue;
       return refuse(ErrorCode::RepositoryUnsupported, "Among the repository's objects, " + name + " is no directory.");
@@ -227,7 +248,7 @@ std::expected<void, Error> Source::viewObjects(const std::string& directory) con
     }
     if (::symlink((objects + name).c_str(), (directory + "/" + name).c_str()) != 0) return fault("cannot link objects");
   }
-  const auto packs = listBeneath(git_.get(), "objects/pack");
+  const auto packs = listBeneath(common_.get(), "objects/pack");
   if (!packs) {
     if (errno == ENOENT) return {};
     return refuse(ErrorCode::RepositoryUnsupported, "The repository's objects/pack is no directory.");

@@ -25,15 +25,23 @@ bool isBranchName(std::string_view name);
 /// Where what was decided about landed commits is noted.
 inline constexpr std::string_view kNotesRef = "refs/notes/cofferdam";
 
-/// A work tree with a `.git` directory, written by anybody, read as what it is: text files of refs and a directory of
-/// objects. It is never opened as a repository: its configuration, hooks, attributes, commondir, shallow, grafts,
-/// commit-graph, multi-pack-index, alternates and replace refs are not read by anything.
+/// Beside the place of a checkout, of a linked worktree: its repository's git directory and its own.
+inline constexpr std::string_view kCommonBeside = "-common";
+inline constexpr std::string_view kOwnBeside = "-own";
+
+/// A work tree with a `.git` directory, or a linked worktree of an owner with its two beside it, written by anybody,
+/// read as what it is: text files of refs and a directory of objects. It is never opened as a repository: its
+/// configuration, hooks, attributes, commondir, shallow, grafts, commit-graph, multi-pack-index, alternates and replace
+/// refs are not read by anything.
 class Source {
  public:
   /// NoRepository: there is none. RepositoryUnsupported: a kind that cannot be read this way, with the reason. Of an
   /// agent's clone
   /// (`agent`) what would be a reason is no reason: its alternates and shallow file are as if they were not there.
   static std::expected<Source, Error> open(const std::string& root, bool agent);
+
+  /// Whether this is a linked worktree: the common and the own git directory are then two, on different mounts.
+  [[nodiscard]] bool isLinked() const { return common_path_ != own_path_; }
 
   struct Head {
     std::string commit;  ///< forty digits
@@ -50,13 +58,19 @@ class Source {
   [[nodiscard]] std::expected<void, Error> viewObjects(const std::string& directory) const;
 
   [[nodiscard]] int root() const { return root_.get(); }
-  [[nodiscard]] int git() const { return git_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// The git directory with objects, branches, packed-refs and info.
+  [[nodiscard]] int common() const { return common_.get(); }
+  [[nodiscard]] const std::string& commonPath() const { return common_path_; }
+  /// The git directory with HEAD, its log and the index.
+  [[nodiscard]] int own() const { return own_.get(); }
+  [[nodiscard]] const std::string& ownPath() const { return own_path_; }
 
  private:
-  std::string path_;
-  Fd root_;
-  Fd git_;
+  [[nodiscard]] std::expected<void, Error> openLinked();
+
+  std::string path_, common_path_, own_path_;
+  Fd root_, common_, own_;
 };
 
 }  // namespace coffer::repository

@@ -57,8 +57,8 @@ bool makeParents(int directory, std::string_view path, mode_t mode) {
   return true;
 }
 
-WorkTree::WorkTree(int root, std::string stage, const std::vector<Change>& changes, Writes& writes)
-    : root_(root), stage_(std::move(stage)), changes_(changes), writes_(writes) {
+WorkTree::WorkTree(int root, std::string stage, std::string spare, const std::vector<Change>& changes, Writes& writes)
+    : root_(root), stage_(std::move(stage)), spare_(std::move(spare)), changes_(changes), writes_(writes) {
   for (const auto& change : changes_)
     by_path_.emplace(change.path, &change);
 }
@@ -147,15 +147,15 @@ std::expected<void, Error> WorkTree::put(const Change& change, Side side) {
       ::openat(stage.get(), side == Side::Old ? "old" : "new", O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   const auto staged = look(from.get(), path, true);
   const auto disk = look(root_, path, false);
-  ::unlinkat(stage.get(), "file", 0);
+  ::unlink(spare_.c_str());
   if (staged.kind == Kind::Link) {
-    if (::symlinkat(staged.target.c_str(), stage.get(), "file") != 0) return failed("Cannot write", path);
+    if (::symlink(staged.target.c_str(), spare_.c_str()) != 0) return failed("Cannot write", path);
   } else if (staged.kind == Kind::File || staged.kind == Kind::Program) {
     // Permissions a person gave a file stay; git knows only whether it is a program.
     mode_t mode = (disk.kind == Kind::File || disk.kind == Kind::Program ? disk.mode : staged.mode) & 0666U;
     if (staged.kind == Kind::Program) mode |= (mode & 0444U) >> 2;
     const Fd in = openBeneath(from.get(), path, O_RDONLY);
-    const Fd out(::openat(stage.get(), "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    const Fd out(::open(spare_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     char buffer[65536];
     ssize_t got = in && out ? 1 : -1;
     while (got > 0 && (got = ::read(in.get(), buffer, sizeof buffer)) > 0)
@@ -170,7 +170,7 @@ std::expected<void, Error> WorkTree::put(const Change& change, Side side) {
   if (!above) return failed("Cannot open the directory of", path);
   writes_.next();
   ::unlinkat(above.get(), name.c_str(), AT_REMOVEDIR);  // an empty directory that a removed file left
-  if (::renameat(stage.get(), "file", above.get(), name.c_str()) != 0) return failed("Cannot write", path);
+  if (::renameat(AT_FDCWD, spare_.c_str(), above.get(), name.c_str()) != 0) return failed("Cannot write", path);
   return {};
 }
 

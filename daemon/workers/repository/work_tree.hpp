@@ -19,9 +19,9 @@ enum class Side { Old, New };
 /// person's edit.
 class WorkTree {
  public:
-  /// `root` is the checkout's top (not owned). `stage` has `old/` and `new/` with the files of both sides, and room for
-  /// temporary ones; it is on the checkout's file system.
-  WorkTree(int root, std::string stage, const std::vector<Change>& changes, Writes& writes);
+  /// `root` is the checkout's top (not owned). `stage` has `old/` and `new/` with the files of both sides. `spare` is
+  /// the path of a file that is not there, on the checkout's mount: what is put is written there first.
+  WorkTree(int root, std::string stage, std::string spare, const std::vector<Change>& changes, Writes& writes);
 
   /// Whether the path on disk is what that side says.
   [[nodiscard]] bool is(const Change& change, Side side) const;
@@ -47,6 +47,7 @@ class WorkTree {
 
   int root_;
   std::string stage_;
+  std::string spare_;
   const std::vector<Change>& changes_;
   std::map<std::string, const Change*, std::less<>> by_path_;
   Writes& writes_;

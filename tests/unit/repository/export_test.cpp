@@ -64,6 +64,24 @@ TEST_F(Export, NothingOfTheOwnersRepositoryRunsForItsStatus) {
   EXPECT_FALSE(exists("ran"));
 }
 
+TEST_F(Export, ReadsALinkedWorktreeThroughItsTwoDirectories) {
+  sh("git -C repo worktree add -q -b side ../linked HEAD~1 && git -C repo worktree add -q -b third ../third && cd "
+     "linked "
+     "&& printf 'x\\n' >>file && git -C ../repo pack-refs --all");
+  inputs({"source=linked", "source-common=repo/.git", "source-own=repo/.git/worktrees/linked"});
+  const auto report = worker("export", request({{"status", "1"}}));
+  EXPECT_EQ(report.get("commit"), sh("git -C repo rev-parse side")) << report.get("message") << report.get("fault");
+  EXPECT_EQ(report.get("branch"), "refs/heads/side");
+  EXPECT_EQ(report.get("dirty"), "file");
+  EXPECT_EQ(report.number("dirty-count"), 1U);
+  // What was opened is not what the file names any more.
+  inputs({"source=linked", "source-common=repo/.git", "source-own=repo/.git/worktrees/third"});
+  EXPECT_EQ(worker("export", {}).get("refused"), "RepositoryUnsupported");
+  // An agent's clone is never one, whatever stands beside it.
+  inputs({"source=linked", "source-common=repo/.git", "source-own=repo/.git/worktrees/linked"});
+  EXPECT_EQ(worker("export", request({{"agent", "1"}})).get("refused"), "RepositoryUnsupported");
+}
+
 TEST_F(Export, RefusesWithTheReason) {
   struct Case {
     const char* script;
@@ -74,7 +92,8 @@ TEST_F(Export, RefusesWithTheReason) {
       {"mkdir x", "NoRepository", "no .git"},
       {"git init -q x", "NoCommit", "no commit"},
       {"git init -q --bare x", "RepositoryUnsupported", "bare"},
-      {"git -C repo worktree add -q ../x", "RepositoryUnsupported", "linked worktree"},
+      {"git -C repo worktree add -q ../x", "RepositoryUnsupported", "no linked worktree"},
+      {"mkdir x && echo 'gitdir: ../repo/.git' >x/.git", "RepositoryUnsupported", "no linked worktree"},
       {"git clone -q --depth 1 file://$TOP/repo x", "RepositoryUnsupported", "shallow"},
       {"git clone -q --shared repo x", "RepositoryUnsupported", "borrows"},
       {"git -C repo config uploadpack.allowFilter true; git clone -q --filter=blob:none file://$TOP/repo x",
