@@ -6,6 +6,7 @@
 namespace coffer::repository {
 
 /// Reads what a user or an agent committed, out of a work tree that is hostile: IN/source. Writes OUT/pack.
+/// With an owner's linked worktree also IN/source-common and IN/source-own, here and in land().
 /// Request: ref (HEAD or refs/heads/...; default HEAD), have xN (commits the receiver has), agent 1 (an agent's clone),
 /// status 1 (tell
 ///   what is not in HEAD; an owner's checkout only).
