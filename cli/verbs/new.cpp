@@ -29,6 +29,7 @@ struct Options {
   std::string plan;
   std::optional<std::uint64_t> rounds;
   std::optional<std::uint64_t> budget;
+  std::string landing_style;
   std::vector<std::string> prompt;
 };
 
@@ -99,6 +100,7 @@ Outcome create(Session& session, const Options& options) {
     call.emplace("rounds",
                  sdbus::Variant(static_cast<std::uint32_t>(std::min<std::uint64_t>(*options.rounds, UINT32_MAX))));
   if (options.budget) call.emplace("budget", sdbus::Variant(*options.budget));
+  if (!options.landing_style.empty()) call.emplace("landing-style", sdbus::Variant(options.landing_style));
   sdbus::ObjectPath path;
   std::uint64_t id = 0;
   {
@@ -129,6 +131,7 @@ void addNew(CLI::App& parent, Invocation& invocation) {
   verb.option("--agent", options->agents, "ROLE=AGENT[:MODEL] for planner, writer or reviewer");
   verb.option("--policy", options->policy, "WHERE=ask|auto for plan, risky and landing (also branch)");
   verb.option("--plan", options->plan, "A file with a plan of your own, which no agent drafts then");
+  verb.option("--landing-style", options->landing_style, "squash (default): one commit; merge: the writer's are kept");
   verb.option("--rounds", options->rounds, "How many fix rounds there may be");
   verb.option("--budget", options->budget, "How many tokens its turns may cost in all; 0: no limit");
   verb.runs([options](Session& session) { return create(session, *options); });

@@ -55,6 +55,7 @@ struct TaskSettings {
   std::optional<std::string> plan;  ///< the person's own plan.md
   std::optional<std::uint32_t> rounds;
   std::optional<std::uint64_t> budget;  ///< tokens; 0: none, whatever the project has
+  std::string landingStyle = "squash";  ///< or "merge"
 };
 
 struct RetrySettings {

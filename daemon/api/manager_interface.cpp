@@ -163,6 +163,9 @@ void ManagerInterface::createTask(const CallPointer& call) {
     settings.plan = options.take<std::string>("plan");
     settings.rounds = options.take<std::uint32_t>("rounds");
     settings.budget = options.take<std::uint64_t>("budget");
+    settings.landingStyle = takeText(options, "landing-style").value_or(settings.landingStyle);
+    if (settings.landingStyle != "squash" && settings.landingStyle != "merge")
+      options.refuse(ErrorCode::InvalidArgument, "landing-style is squash or merge");
     if (const auto good = checkText("the prompt", prompt); !good)
       options.refuse(good.error().code, good.error().message);
     if (prompt.find_first_not_of(" \t\r\n") == std::string::npos)

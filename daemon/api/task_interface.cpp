@@ -39,6 +39,7 @@ void TaskInterface::addProperties() {
   property("Policy", &TaskView::policy);
   property("Round", &TaskView::round);
   property("Rounds", &TaskView::rounds);
+  property("LandingStyle", &TaskView::landingStyle);
   property("Base", &TaskView::base);
   property("BaseBranch", &TaskView::baseBranch);
   property("Candidate", &TaskView::candidate);

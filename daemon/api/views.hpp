@@ -61,6 +61,7 @@ struct TaskView {
   StringMap policy;
   std::uint32_t round = 0;
   std::uint32_t rounds = 0;
+  std::string landingStyle;
   std::string base;
   std::string baseBranch;
   std::string candidate;

@@ -291,6 +291,7 @@ void Engine::createTask(const api::Request& request, std::uint64_t projectId, co
   fact.flow = *flow;
   fact.policy = *policy;
   fact.agents = std::move(*bound);
+  fact.keepsCommits = settings.landingStyle == "merge";
   fact.rounds =
       settings.rounds.value_or(project->rounds.value_or(static_cast<std::uint32_t>(configuration_.current().rounds)));
   fact.budget = settings.budget.value_or(project->budget);

@@ -81,6 +81,9 @@ Async<std::expected<WorkerResult, Error>> runOwnWorker(StepRun& run, std::string
 /// Whose commit a candidate is, and of when, for the worker that makes it.
 void addAuthor(Records& request, const StepRun& run);
 
+/// Makes a candidate a merge commit that keeps what the writer committed.
+void keepCommits(Records& request, const model::Task& task, const std::string& writerCommit);
+
 /// What a task's sandboxes may use in all: as configured, half of the machine's memory where nothing is.
 sandbox::SliceLimits boxLimits(const agents::Configuration& configuration);
 

@@ -56,6 +56,7 @@ api::TaskView taskView(const model::Task& task, const store::Project& project, c
                  {"landing", std::string(model::spell(task.policy.landing))}};
   view.round = static_cast<std::uint32_t>(task.round);
   view.rounds = static_cast<std::uint32_t>(task.rounds);
+  view.landingStyle = task.keepsCommits ? "merge" : "squash";
   view.base = task.base;
   view.baseBranch = task.branch;
   view.candidate = task.candidate;

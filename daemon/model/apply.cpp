@@ -67,6 +67,7 @@ void created(Task& task, const Event& event) {
   task.prompt = event.text("prompt");
   task.rounds = unsignedOf(event, "rounds");
   task.budget = unsignedOf(event, "budget");
+  task.keepsCommits = event.number("keeps-commits") != 0;
   task.flow = {.name = event.text("flow"),
                .planner = event.text("flow.planner"),
                .writer = event.text("flow.writer"),

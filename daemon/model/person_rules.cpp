@@ -94,6 +94,7 @@ Answer onCreated(const Task& task, const Created& fact, std::uint64_t at) {
     payload["plan"] = fact.plan.digest;
     payload["plan.summary"] = fact.plan.summary;
   }
+  if (fact.keepsCommits) payload["keeps-commits"] = 1;
   for (const auto& [role, agent] : fact.agents)
     payload["agent." + std::string(spell(role))] = agent;
   ruling.tell("created", std::move(payload));

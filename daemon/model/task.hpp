@@ -64,6 +64,7 @@ struct Task {
   Flow flow;
   Policy policy;
   std::map<Role, std::string> agents;  ///< binding, "codex/MODEL@PROVIDER"
+  bool keepsCommits = false;           ///< the candidate is a merge commit, whose second parent is the writer's commit
 
   State state = State::Queued;
   Park parked;

@@ -138,6 +138,46 @@ def test_history_that_was_rewritten_takes_the_work_and_gives_nothing_back(ready,
     assert repository.git("log", "--format=%s").splitlines()[1:] == ["Said better"]
 
 
+def test_merge_keeps_the_writers_commits_also_on_a_branch_that_moved(ready, repository):
+    base = repository.head()
+    task = ready("Say more, fail-build", **{"landing-style": "merge"})
+    assert task.LandingStyle == "merge"
+    shown = task.Candidate
+    commit = task.accept_work()
+    until_done(task)
+    assert commit == shown == repository.head()
+    first, second = repository.git("log", "-1", "--format=%P").split()
+    assert first == base
+    assert repository.git("rev-parse", f"{second}^{{tree}}") == repository.git("rev-parse", "HEAD^{tree}")
+    writers = repository.git("rev-list", f"{base}..{second}").splitlines()
+    assert len(writers) > 1, "the commit with the fault and the one that mends it"
+    assert repository.git("fsck", "--strict") == "" and repository.git("status", "--porcelain") == ""
+
+    task = ready("Say more, again", **{"landing-style": "merge"})
+    mine = repository.commit("Mine", **{"notes.txt": "mine\n"})
+    task.accept_work()
+    task.until("ready", seconds=120)
+    moved = task.accept_work()
+    until_done(task)
+    first, second = repository.git("log", "-1", "--format=%P", moved).split()
+    assert first == mine and repository.git("merge-base", first, second) == commit
+    assert repository.run("cat", "notes.txt").stdout == "mine\n"
+    assert ready().LandingStyle == "squash"
+
+
+def test_history_that_was_rewritten_does_not_come_back_beneath_the_writers_commits(ready, repository):
+    task = ready(**{"landing-style": "merge"})
+    repository.git("commit", "--quiet", "--amend", "--message", "Said better")
+    better = repository.head()
+    task.accept_work()
+    assert task.until("parked", seconds=120) == "blocked"
+    assert task.Waiting[0] == "WrongState" and "--branch" in task.Waiting[1]
+    assert repository.head() == better
+    commit = task.accept_work(branch="beside")
+    until_done(task)
+    assert repository.git("rev-parse", "beside") == commit and repository.head() == better
+
+
 def test_conflict_names_the_paths_and_a_reply_lets_the_writer_merge(ready, repository):
     task = ready("Say more, merge")
     mine = repository.commit("Mine", **{"instant.txt": "mine\n"})

@@ -134,6 +134,7 @@ Async<std::expected<StepOutcome, Error>> takeIn(StepRun& run, std::shared_ptr<Se
     make.add("base", run.task.bases.back());
     make.add("message", commitMessage(run.task, fact.subjects));
     addAuthor(make, run);
+    if (run.task.keepsCommits) keepCommits(make, run.task, commit);
     auto made =
         co_await runOwnWorker(run, "candidate", "coffer-repository", "candidate", std::move(make), stores(run, true));
     if (!made) co_return std::unexpected(made.error());

@@ -38,6 +38,7 @@ Async<std::expected<StepOutcome, Error>> moveCandidate(StepRun& run) {
   request.add("from", run.task.base);
   request.add("base", tip->commit);
   addAuthor(request, run);
+  if (run.task.keepsCommits) keepCommits(request, run.task, run.task.writerCommit);
   auto made =
       co_await runOwnWorker(run, "candidate", "coffer-repository", "candidate", std::move(request), stores(run, true));
   if (!made) co_return std::unexpected(made.error());

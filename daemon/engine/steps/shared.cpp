@@ -75,6 +75,12 @@ void addAuthor(Records& request, const StepRun& run) {
   request.add("author-time", std::to_string(run.task.changed / 1'000'000) + " +0000");
 }
 
+void keepCommits(Records& request, const model::Task& task, const std::string& writerCommit) {
+  request.add("second", writerCommit);
+  for (const auto& base : task.bases)
+    request.add("known", base);
+}
+
 Async<std::expected<std::string, Error>> ensureCheckout(StepRun& run, std::string commit, std::string branch) {
   const auto& places = run.context->places;
   // A checkout holds the branch it stands on and whose commits are made in it: tasks share it when all of that is the

@@ -80,6 +80,32 @@ std::expected<Merged, Error> mergedTree(const Git& git, const std::string& from,
   return result;
 }
 
+/// Whether the writer's commits may be kept: what the branch has lost must not come back beneath them.
+std::expected<void, Error> checkSecond(const Git& git, const workers::Job& job, const std::string& base) {
+  const auto second = commitIn(job, "second");
+  if (!second) return std::unexpected(second.error());
+  if (const auto tree = treeOf(git, *second); !tree) return std::unexpected(tree.error());
+  const auto contains = [&](const std::string& commit, const std::string& in) -> std::expected<bool, Error> {
+    const auto found = git.run({.arguments = {"merge-base", "--is-ancestor", commit, in}});
+    if (!found) return std::unexpected(found.error());
+    if (found->status > 1) return fault("git merge-base: " + found->err);
+    return found->ok();
+  };
+  for (const auto word : job.request.all("known")) {
+    const std::string known(word);
+    if (!isObjectId(known)) return refuse(ErrorCode::InvalidArgument, "known is no commit");
+    const auto here = contains(known, base);
+    const auto there = here && !*here ? contains(known, *second) : here;
+    if (!there) return std::unexpected(there.error());
+    if (!*here && *there)
+      return refuse(ErrorCode::WrongState,
+                    "The branch has lost the commit " + known.substr(0, 12) +
+                        " that the writer's commits build on, so they are not kept on it. Accept with --branch NAME to "
+                        "land them beside it, or make the task again.");
+  }
+  return {};
+}
+
 bool syncPath(const std::string& path, int flags) {
   const Fd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW));
   return fd && ::fsync(fd.get()) == 0;
@@ -127,10 +153,12 @@ std::expected<std::string, Error> writeCandidate(Git& git, const workers::Job& j
     message.pop_back();
   if (message.empty() || message.contains('\0') || message.size() > limits::kTextBytes)
     return refuse(ErrorCode::InvalidArgument, "The commit message is empty, too long or holds a zero byte.");
+  std::string parents = "parent " + base + "\n";
+  if (const auto second = job.request.get("second"); !second.empty()) parents.append("parent ").append(second) += '\n';
   std::string person;
   person.append(name).append(" <").append(email).append("> ").append(time);
   const std::string text =
-      "tree " + tree + "\nparent " + base + "\nauthor " + person + "\ncommitter " + person + "\n\n" + message + "\n";
+      "tree " + tree + "\n" + parents + "author " + person + "\ncommitter " + person + "\n\n" + message + "\n";
 
   const auto written = git.output({"hash-object", "-t", "commit", "-w", "--stdin"}, text);
   if (!written) return std::unexpected(written.error());
@@ -151,6 +179,8 @@ workers::Outcome makeCandidate(const workers::Job& job) {
   git->setObjects(*objects, stores(job));
   const auto base_tree = treeOf(*git, *base);
   if (!base_tree) return refuse(ErrorCode::BaseGone, "The base commit is not in the project's store.");
+  if (job.request.has("second"))
+    if (const auto good = checkSecond(*git, job, *base); !good) return std::unexpected(good.error());
   auto tree = treeOf(*git, *commit);
   if (tree && job.request.has("from") && job.request.get("from") != *base) {
     const auto from = commitIn(job, "from");

@@ -29,9 +29,10 @@ workers::Outcome importObjects(const workers::Job& job);
 /// The candidate: IN/base/objects, IN/task/objects -> OUT/objects/pack.
 /// Request: commit, base (the candidate's parent), author-name, author-email, author-time, message (absent: that of
 /// commit); from (a commit: what was changed since then is done to base, by a three-way merge; absent or the same as
-/// base: the candidate has the tree of commit).
+/// base: the candidate has the tree of commit); second (a commit that becomes a second parent), known xN (commits of
+/// the branch: one that second builds on and base does not is WrongState).
 /// Report: candidate, tree, store xN, changed, nothing 1 (the tree is the base's); or conflict alone: a sentence that
-/// names the paths. Refusals: BaseGone.
+/// names the paths. Refusals: BaseGone, WrongState.
 workers::Outcome makeCandidate(const workers::Job& job);
 
 /// Makes OUT/tree a checkout with a .git directory, or brings the one that is there to another commit.

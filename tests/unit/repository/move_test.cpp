@@ -88,6 +88,52 @@ TEST_F(Move, DoesToTheBranchWhatTheWorkDidToItsBase) {
   EXPECT_EQ(move().get("candidate"), moved) << "the same again";
 }
 
+TEST_F(Move, KeepsTheWritersCommitsBesideTheBranch) {
+  const auto keeping = [&](const std::string& base, const std::string& from) {
+    inputs({"base=base", "task=task"});
+    return worker("candidate", request({{"commit", writer_},
+                                        {"from", from},
+                                        {"base", base},
+                                        {"second", writer_},
+                                        {"known", base_},
+                                        {"message", "Work on it"},
+                                        {"author-name", "Ada Person"},
+                                        {"author-email", "ada@example.org"},
+                                        {"author-time", "1700000005 +0100"}}));
+  };
+  sh("cd clone && echo one >one && git add one && git commit -q -m One");
+  work("echo two >two");
+  const auto report = keeping(base_, base_);
+  const std::string made(report.get("candidate"));
+  ASSERT_EQ(made.size(), 40U) << report.get("message") << report.get("fault");
+  keep("task");
+  look();
+  EXPECT_EQ(
+      sh("git -C all log -1 --format='%P|%T|%an' " + made + "; git -C all log --first-parent --format=%s " + made),
+      base_ + " " + writer_ + "|" + sh("git -C clone rev-parse HEAD^{tree}") +
+          "|Ada Person\nWork on it\nLong\nSecond\nFirst");
+  inputs({"base=base", "task=task"});
+  EXPECT_EQ(worker("pack", request({{"base", base_}, {"candidate", made}})).number("objects"), 8U)
+      << "three commits, three trees, two files";
+  EXPECT_EQ(sh("git init -q --bare new && git -C new fetch -q $TOP/repo main && cp " + out() +
+               "/pack new/objects/pack/pack-" + made + ".pack && git -C new index-pack objects/pack/pack-" + made +
+               ".pack >/dev/null && git -C new log "
+               "--format=%s " +
+               made + " ^" + base_),
+            "Work on it\nWork\nOne");
+
+  moveBranch("echo mine >mine && git add mine && git commit -q -m Mine");
+  const auto moved = keeping(tip_, base_);
+  ASSERT_EQ(moved.get("candidate").size(), 40U) << moved.get("message") << moved.get("fault");
+  keep("task");
+  look();
+  EXPECT_EQ(sh("git -C all log -1 --format=%P " + std::string(moved.get("candidate"))), tip_ + " " + writer_);
+  moveBranch("git reset -q --hard HEAD~1 && git commit -q --amend -m Better");
+  const auto lost = keeping(tip_, base_);
+  EXPECT_EQ(lost.get("refused"), "WrongState") << lost.get("fault");
+  EXPECT_NE(lost.get("message").find("--branch"), std::string_view::npos);
+}
+
 TEST_F(Move, NamesWhatConflicts) {
   struct Case {
     const char* writer;
