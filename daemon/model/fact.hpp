@@ -39,8 +39,8 @@ struct Created {
   std::map<Role, std::string> agents;
   std::uint64_t rounds = 3;
   bool keepsCommits = false;  ///< see Task
-  std::uint64_t budget = 0;  ///< tokens of all turns; 0 = none
-  PlanDraft plan;            ///< the person's own, checked already; without a digest a planner drafts one
+  std::uint64_t budget = 0;   ///< tokens of all turns; 0 = none
+  PlanDraft plan;             ///< the person's own, checked already; without a digest a planner drafts one
 };
 
 struct PlanAccepted {
