@@ -223,7 +223,7 @@ std::expected<std::pair<std::string, std::string>, Error> Session::outputs(const
 Async<std::vector<store::Refusal>> Session::refusals(std::string role) {
   std::vector<store::Refusal> list;
   if (!spec_.network) co_return list;
-  // It writes names down a little later than it hears them, and all of them when it is stopped.
+  // Names are written down before they are answered; what is still asked must not be counted later.
   const auto resolver = spec_.run + "-resolver.service";
   if (auto stopped = co_await context_.systemd->remove(resolver); !stopped)
     log::warning(resolver +

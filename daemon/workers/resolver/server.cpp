@@ -6,6 +6,8 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -23,10 +25,14 @@ namespace coffer::resolver {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000;
-/// A burst of names is one write of the file.
-constexpr std::uint64_t kWriteDelay = kSecond / 2;
-/// Messages taken from the socket before other sources have their turn.
+/// Messages taken from the socket, and written down in one go, before other sources have their turn.
 constexpr int kBatch = 64;
+
+struct UdpReply {
+  std::vector<std::uint8_t> bytes;
+  sockaddr_storage to;
+  socklen_t length;
+};
 
 std::unexpected<Error> fault(const char* what, int error) {
   return std::unexpected(Error{ErrorCode::Internal, std::string(what) + ": " + std::strerror(error)});
@@ -60,7 +66,6 @@ Server::Server(Fd udp, Fd tcp, std::string outDirectory)
 
 Server::~Server() {
   clients_.clear();
-  sd_event_source_disable_unref(writeTimer_);
   sd_event_unref(event_);
 }
 
@@ -93,7 +98,7 @@ std::vector<std::uint8_t> Server::handle(std::span<const std::uint8_t> message) 
   if (!said) return {};
   if (!said->refusedName.empty()) {
     names_.add(said->refusedName);
-    writeSoon();
+    unwritten_ = true;
   }
   return std::move(said->bytes);
 }
@@ -101,19 +106,22 @@ std::vector<std::uint8_t> Server::handle(std::span<const std::uint8_t> message) 
 int Server::onUdp(sd_event_source*, int fd, std::uint32_t, void* self) {
   auto& server = *static_cast<Server*>(self);
   std::array<std::uint8_t, limits::kResolverQueryBytes> buffer{};
+  std::vector<UdpReply> replies;
   for (int i = 0; i < kBatch; ++i) {
     sockaddr_storage from{};
     socklen_t length = sizeof(from);
     // With MSG_TRUNC the real length comes back, so what did not fit is known.
     const auto got = ::recvfrom(fd, buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC,
                                 reinterpret_cast<sockaddr*>(&from), &length);
-    if (got < 0) return 0;
+    if (got < 0) break;
     if (static_cast<std::size_t>(got) > buffer.size()) continue;
-    const auto reply = server.handle(std::span(buffer).first(static_cast<std::size_t>(got)));
-    if (!reply.empty())
-      static_cast<void>(
-          ::sendto(fd, reply.data(), reply.size(), MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&from), length));
+    auto reply = server.handle(std::span(buffer).first(static_cast<std::size_t>(got)));
+    if (!reply.empty()) replies.push_back({std::move(reply), from, length});
   }
+  server.writeDown();
+  for (const auto& reply : replies)
+    static_cast<void>(::sendto(fd, reply.bytes.data(), reply.bytes.size(), MSG_DONTWAIT,
+                               reinterpret_cast<const sockaddr*>(&reply.to), reply.length));
   return 0;
 }
 
@@ -155,6 +163,7 @@ bool Server::read(Client& client) {
     if (client.input.size() - at - 2 < size) break;
     const auto reply = handle(std::span(client.input).subspan(at + 2, size));
     at += 2 + size;
+    writeDown();
     if (reply.empty()) return false;
     std::vector<std::uint8_t> framed{static_cast<std::uint8_t>(reply.size() >> 8),
                                      static_cast<std::uint8_t>(reply.size())};
@@ -171,22 +180,9 @@ bool Server::read(Client& client) {
 
 void Server::close(Client& client) { clients_.erase(&client); }
 
-void Server::writeSoon() {
-  if (writeTimer_ == nullptr) {
-    sd_event_add_time_relative(event_, &writeTimer_, CLOCK_MONOTONIC, kWriteDelay, 0, &Server::onWrite, this);
-    return;
-  }
-  int enabled = SD_EVENT_OFF;
-  if (sd_event_source_get_enabled(writeTimer_, &enabled) >= 0 && enabled == SD_EVENT_OFF) {
-    sd_event_source_set_time_relative(writeTimer_, kWriteDelay);
-    sd_event_source_set_enabled(writeTimer_, SD_EVENT_ONESHOT);
-  }
-}
-
-int Server::onWrite(sd_event_source*, std::uint64_t, void* self) {
+void Server::writeDown() {
   // A full disk does not stop answers; the report at the end is where it counts.
-  static_cast<void>(static_cast<Server*>(self)->write("names", false));
-  return 0;
+  if (std::exchange(unwritten_, false)) static_cast<void>(write("names", false));
 }
 
 bool Server::write(const char* name, bool durable) {

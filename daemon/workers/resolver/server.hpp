@@ -35,21 +35,21 @@ class Server {
   static int onTcp(sd_event_source* source, int fd, std::uint32_t events, void* self);
   static int onClient(sd_event_source* source, int fd, std::uint32_t events, void* client);
   static int onIdle(sd_event_source* source, std::uint64_t usec, void* client);
-  static int onWrite(sd_event_source* source, std::uint64_t usec, void* self);
 
   /// The reply to one message, with everything counted; empty for silence.
   std::vector<std::uint8_t> handle(std::span<const std::uint8_t> message);
   /// False when the client is to be closed.
   bool read(Client& client);
   void close(Client& client);
-  void writeSoon();
+  /// What was refused, before the answer says so: whoever got an answer is counted, however this process ends.
+  void writeDown();
   bool write(const char* name, bool durable);
 
   Fd udp_;
   Fd tcp_;
   std::string out_;
   sd_event* event_ = nullptr;
-  sd_event_source* writeTimer_ = nullptr;
+  bool unwritten_ = false;  ///< names or counts that are not in the file
   std::map<Client*, std::unique_ptr<Client>> clients_;
   Names names_;
   Rate rate_;
