@@ -130,6 +130,8 @@ TEST_F(Clone, LinkedGitDirectoryIsRefused) {
 }
 
 TEST_F(Clone, LinkedRefIsNotFollowed) {
+  // With the other's commit among the clone's own objects, so that a link that is followed would lead to it.
+  sh("git -C clone fetch -q ../other HEAD && rm clone/.git/FETCH_HEAD");
   sh("cd clone/.git && rm refs/heads/main && ln -s ../../../../other/.git/refs/heads/main refs/heads/main");
   ASSERT_EQ(sh("git -C clone rev-parse HEAD"), other_);
   inputs({"source=clone"});
@@ -194,6 +196,7 @@ TEST_F(Clone, WorktreeSettingLeadsNowhere) {
   sh("git -C clone config core.worktree $TOP/other");
   ASSERT_EQ(sh("cd clone/.git && git rev-parse --show-toplevel"), at("other"));
   expectAsCommitted();
+  EXPECT_EQ(sh("ls other && git -C other status --porcelain"), "secret");
 }
 
 }  // namespace
