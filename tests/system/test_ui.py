@@ -125,8 +125,9 @@ def test_a_task_goes_from_plan_to_commit_by_single_keys(carol, project, reposito
     view.press("y")
     view.until("Accepted the work")
     view.press("q")
+    task.until("done")
+    assert repository.head() == candidate != before
     view.until("Done (", " done")
-    assert task.State == "done" and repository.head() == candidate != before
     view.press("q")
     view.until("ended 0")
 
