@@ -64,6 +64,10 @@ void Connection::watchService(std::function<void(bool)> changed) {
       "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='" +
           name + "'",
       [changed = std::move(changed)](sdbus::Message message) {
+        // Somebody's signal to our own name passes the rule; sdbus-c++ compares it with a well-known sender as if it
+        // fitted.
+        const char* sender = message.getSender();
+        if (sender == nullptr || std::string_view(sender) != "org.freedesktop.DBus") return;
         std::string which;
         std::string before;
         std::string after;

@@ -112,7 +112,7 @@ api::ProviderView providerView(const store::Provider& provider) {
   if (provider.machine) view.spenders = namesOf({provider.users, provider.groups});
   if (provider.machine && view.spenders.empty())
     view.problem = "nobody may spend it yet: coffer provider allow " + provider.name + " USER";
-  if (!provider.hasKey) view.problem = "it has no key: coffer provider add " + provider.name + " sets one";
+  if (!provider.hasKey) view.problem = "it has no key: coffer provider key " + provider.name + " sets one";
   return view;
 }
 

@@ -21,6 +21,13 @@ Async<std::expected<StepOutcome, Error>> performDiff(StepRun& run) {
   static_cast<void>(removeOutput(context.places, run.unit("diff")));
   context.releaseUid(run.task.id, run.unit("diff"));
   if (!kept) co_return std::unexpected(kept.error());
+  // Half a diff is not what a person can accept.
+  if (made->report.has("truncated")) {
+    Error error{ErrorCode::TooLarge, "The change is larger than can be shown and accepted (" +
+                                         std::to_string(limits::kDiffBytes >> 20U) +
+                                         " MiB of diff); reply and ask for less, or for it in parts."};
+    co_return std::unexpected(std::move(error));
+  }
   auto opened = os::openDirectory(directory);
   if (!opened) co_return std::unexpected(opened.error());
   auto bytes = os::readBeneath(opened->get(), run.step.candidate, limits::kDiffBytes);

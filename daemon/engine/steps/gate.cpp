@@ -203,7 +203,7 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
       ended.text = command.text;
       std::vector<store::Refusal> refused;
       if (!end.success() || command.unit == commands.back().unit) refused = co_await session.refusals("gate");
-      if (auto noted = recordEnd(run, ended, refused); !noted) co_return std::unexpected(noted.error());
+      if (auto noted = recordEnd(run, ended, refused); !noted) co_return co_await fail(noted.error());
       os::haltAt("recorded", command.unit);
     }
     co_await context.systemd->remove(command.unit + ".service");

@@ -34,12 +34,12 @@ std::string lower(std::string text) {
   return text;
 }
 
-// What one turn is made of, looked up before anything of it exists.
+// What one turn is made of, looked up before anything of it exists; copies, because a turn outlives a reload.
 struct TurnPlan {
-  const agents::Descriptor* descriptor = nullptr;
+  std::optional<agents::Descriptor> descriptor;
   agents::Binding binding;
   std::optional<store::Provider> provider;
-  const agents::ProviderFile* providerFile = nullptr;
+  std::optional<agents::ProviderFile> providerFile;
   std::string letter;
   std::uint64_t conversation = 0;
   std::uint32_t uid = 0;
@@ -82,7 +82,7 @@ std::expected<void, Error> chooseProvider(const StepRun& run, TurnPlan& plan) {
       continue;
     }
     plan.provider = provider;
-    plan.providerFile = file;
+    plan.providerFile = *file;
     return {};
   }
   if (!notTheirs.empty())
@@ -111,7 +111,7 @@ std::expected<TurnPlan, Error> planTurn(StepRun& run, bool forgotten = false) {
   auto binding = agents::Binding::parse(bound == run.task.agents.end() ? "" : bound->second);
   if (!binding) return std::unexpected(Error{ErrorCode::NoAgent, binding.error()});
   plan.binding = *binding;
-  plan.descriptor = run.settings.agents->find(plan.binding.agent);
+  if (const auto* known = run.settings.agents->find(plan.binding.agent)) plan.descriptor = *known;
   if (!plan.descriptor)
     return std::unexpected(
         Error{ErrorCode::NoAgent, "there is no agent called " + plan.binding.agent + ": coffer agent list"});
@@ -649,8 +649,10 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   // PID 1 holds the record until ours is on disk.
   if (!ended) {
     const auto refused = co_await session.refusals(std::string(model::spell(run.step.role)));
-    if (auto noted = recordEnd(run, refused, runId, end, fact.usage, fact.words); !noted)
+    if (auto noted = recordEnd(run, refused, runId, end, fact.usage, fact.words); !noted) {
+      co_await session.close();
       co_return std::unexpected(noted.error());
+    }
     os::haltAt("recorded", run.step.name);
   }
   co_await context.systemd->remove(run.step.name + ".service");
