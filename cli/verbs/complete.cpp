@@ -115,7 +115,7 @@ Candidates valuesOf(Session& session, const std::string& name, const CLI::App& v
   if (name == "NAME" && group == "agent") return objects(session, names::kAgent);
   if (name == "agent") return fixed({"planner=", "writer=", "reviewer="});
   if (name == "flow") return fixed({"single", "executor", "review", "supervisor"});
-  if (name == "policy") return fixed({"plan=", "command=", "risky=", "landing="});
+  if (name == "policy") return fixed({"plan=", "risky=", "landing="});
   if (name == "state")
     return fixed({"queued", "planning", "plan-ready", "writing", "verifying", "reviewing", "ready", "landing", "landed",
                   "done", "failed", "cancelled"});

@@ -51,7 +51,7 @@ Error doesNotHold(std::string_view property, std::string_view why) {
           "no sandbox is started, because on this machine " + std::string(property) + " does not hold (" +
               std::string(why) +
               "): look for drop-ins of coffer-.service.d and service.d that set it, and at journalctl -u " + kUnit +
-              "; then retry. coffer doctor says what holds."};
+              "; then retry."};
 }
 
 std::expected<void, Error> judge(const Records& report) {
@@ -109,10 +109,10 @@ bool Canary::proven() const {
 Async<std::expected<void, Error>> Canary::prove(std::vector<std::string> accepted) {
   if (context_.obstacle) co_return std::unexpected(*context_.obstacle);
   if (auto refused = controllersRefused(accepted)) co_return std::unexpected(*std::move(refused));
-  while (flying_) {
-    Completion<Done> over;
+  if (flying_) {
+    Completion<Result> over;
     waiting_.push_back(over);
-    co_await over;
+    co_return co_await over;
   }
   if (proven()) co_return {};
   flying_ = true;
@@ -130,17 +130,29 @@ Async<std::expected<void, Error>> Canary::prove(std::vector<std::string> accepte
   }
   flying_ = false;
   for (auto& over : std::exchange(waiting_, {}))
-    over.set({});
+    over.set(result);
   co_return result;
 }
 
-Async<std::expected<void, Error>> Canary::fly(bool memory, bool pids) {
-  const std::string service = std::string(kUnit) + ".service";
+Async<Canary::Result> Canary::fly(bool memory, bool pids) {
   auto uid = context_.uid(model::UidPart::Sandbox, 0, kUnit);
   if (!uid) co_return std::unexpected(uid.error());
-  auto identity = context_.identities.announce(*uid);
+  // What an earlier one left is in the way of this one, and what this one leaves would be in the next one's.
+  co_await context_.systemd->remove(std::string(kUnit) + ".service");
+  auto result = co_await tryOut(*uid, memory, pids);
+  co_await context_.systemd->remove(std::string(kUnit) + ".service");
+  co_await context_.systemd->remove(kSlice);
+  static_cast<void>(context_.walls->removeNetns(kUnit));
+  static_cast<void>(removeInput(context_.places, kUnit));
+  static_cast<void>(removeOutput(context_.places, kUnit));
+  context_.releaseUid(0, kUnit);
+  co_return result;
+}
+
+Async<Canary::Result> Canary::tryOut(std::uint32_t uid, bool memory, bool pids) {
+  const std::string service = std::string(kUnit) + ".service";
+  auto identity = context_.identities.announce(uid);
   if (!identity) co_return std::unexpected(identity.error());
-  co_await context_.systemd->remove(service);
   auto listeners = context_.walls->createNetns(kUnit);
   if (!listeners) co_return std::unexpected(listeners.error());
   struct stat network{};
@@ -154,7 +166,7 @@ Async<std::expected<void, Error>> Canary::fly(bool memory, bool pids) {
   auto in = writeInput(context_.places, kUnit, *identity, files);
   if (!in) co_return std::unexpected(in.error());
   std::vector<std::string> points = {"home", "out"};
-  auto out = makeOutput(context_.places, kUnit, *uid, points);
+  auto out = makeOutput(context_.places, kUnit, uid, points);
   if (!out) co_return std::unexpected(out.error());
 
   sandbox::AgentSpec spec;
@@ -175,7 +187,7 @@ Async<std::expected<void, Error>> Canary::fly(bool memory, bool pids) {
   slice->set("Description", "Cofferdam looks whether its sandboxes hold");
   auto unit = std::make_shared<sandbox::Unit>(sandbox::agentUnit(spec));
 
-  std::expected<void, Error> result;
+  Result result;
   auto sliced = co_await context_.systemd->startUnit(slice);
   if (!sliced && sliced.error().code != ErrorCode::Busy) {
     result = sliced;
@@ -198,12 +210,6 @@ Async<std::expected<void, Error>> Canary::fly(bool memory, bool pids) {
     auto report = bytes ? Records::parse(*bytes) : std::unexpected(bytes.error().message);
     result = report ? judge(*report) : std::unexpected(Error{ErrorCode::Sandbox, report.error()});
   }
-  co_await context_.systemd->remove(service);
-  co_await context_.systemd->remove(kSlice);
-  static_cast<void>(context_.walls->removeNetns(kUnit));
-  static_cast<void>(removeInput(context_.places, kUnit));
-  static_cast<void>(removeOutput(context_.places, kUnit));
-  context_.releaseUid(0, kUnit);
   co_return result;
 }
 

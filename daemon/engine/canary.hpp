@@ -34,13 +34,15 @@ class Canary {
   [[nodiscard]] const std::optional<Error>& broken() const { return broken_; }
 
  private:
-  Async<std::expected<void, Error>> fly(bool memory, bool pids);
+  using Result = std::expected<void, Error>;
+  Async<Result> fly(bool memory, bool pids);
+  Async<Result> tryOut(std::uint32_t uid, bool memory, bool pids);
   [[nodiscard]] std::string record() const;
 
   Context& context_;
   std::optional<Error> broken_;
   bool flying_ = false;
-  std::vector<Completion<Done>> waiting_;
+  std::vector<Completion<Result>> waiting_;
 };
 
 }  // namespace coffer::engine

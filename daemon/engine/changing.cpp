@@ -221,6 +221,8 @@ Detached Engine::addProjectNow(api::Request request, store::Project project, api
     static_cast<void>(store_->projects().remove(*id));
     if (auto projects = os::openDirectory(context_.places.state + "/projects"))
       static_cast<void>(os::removeTree(projects->get(), std::to_string(*id)));
+    context_.releaseUids(0, run.step.name + "-");
+    context_.releaseUids(0, "project-" + std::to_string(*id) + "-");
     done(std::unexpected(snapshot.error()));
     co_return;
   }
@@ -482,6 +484,11 @@ void Engine::setKey(const api::Request& request, std::uint64_t provider, std::st
 
 Detached Engine::setKeyNow(api::Request, std::uint64_t id, std::string key, api::Done<api::Nothing> done) {
   const auto hint = key.size() >= 12 ? key.substr(key.size() - 4) : std::string{};
+  const auto before = store_->providers().get(id);
+  if (!before) {
+    done(std::unexpected(before.error()));
+    co_return;
+  }
   auto put = co_await keys_->put(id, std::move(key));
   if (!put) {
     done(std::unexpected(put.error()));
@@ -491,6 +498,15 @@ Detached Engine::setKeyNow(api::Request, std::uint64_t id, std::string key, api:
   if (!provider) {
     static_cast<void>(keys_->drop(id));
     done(std::unexpected(provider.error()));
+    co_return;
+  }
+  // Who gave it named the place that was there then.
+  if (provider->baseUrl != before->baseUrl) {
+    static_cast<void>(keys_->drop(id));
+    done(std::unexpected(
+        Error{ErrorCode::Stale, "the URL of " + provider->name +
+                                    " changed while its key was stored, so the key was dropped: look at "
+                                    "the URL and set the key again"}));
     co_return;
   }
   if (auto set = store_->providers().setKeyPresent(id, true, hint.empty() ? "" : "..." + hint); !set) {
@@ -522,11 +538,12 @@ void Engine::setProvider(const api::Request& request, std::uint64_t id, const ap
                          api::Done<api::Nothing> done) {
   auto provider = store_->providers().get(id);
   if (!provider) return done(std::unexpected(provider.error()));
+  if (settings.baseUrl && !portOf(*settings.baseUrl))
+    return done(invalid(*settings.baseUrl + " is no URL that begins with https:// or http://"));
   if (settings.spenders)
     if (auto set = setSpenders(*provider, *settings.spenders, request.caller.uid); !set)
       return done(std::unexpected(set.error()));
   if (const auto& baseUrl = settings.baseUrl; baseUrl && *baseUrl != provider->baseUrl) {
-    if (!portOf(*baseUrl)) return done(invalid(*baseUrl + " is no URL that begins with https:// or http://"));
     // A key is stored with the one place it may be sent to. It goes before the place changes: a crash between the two
     // leaves a provider without a key, never a key with another place.
     if (auto dropped = keys_->drop(id); !dropped) return done(std::unexpected(dropped.error()));

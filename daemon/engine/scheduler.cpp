@@ -191,6 +191,10 @@ Detached Scheduler::perform(std::uint64_t id) {
     run.step = *task->step;
     run.task = std::move(*task);
     performing_[id] = {run.step.name, false};
+    run.overtaken = [this, id] {
+      const auto found = performing_.find(id);
+      return found == performing_.end() || found->second.stopping;
+    };
     auto project = context_.store->projects().get(run.task.project);
     if (project) run.project = std::move(*project);
 
@@ -216,6 +220,7 @@ Detached Scheduler::perform(std::uint64_t id) {
     // What runs already is not held up: it was proven when it was started.
     std::expected<void, Error> sealed;
     if (sandboxed && !running) sealed = co_await canary_.prove(settings_.configuration->current().acceptMissing);
+    if (run.overtaken()) continue;
     std::expected<StepOutcome, Error> outcome = std::unexpected(Error{});
     if (!sealed)
       outcome = std::unexpected(sealed.error());

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,9 @@ struct StepRun {
   model::Task task;
   model::Step step;
   store::Project project;
+
+  /// Whether a decision has come meanwhile that makes the step's result nobody's; then nothing more is started for it.
+  std::function<bool()> overtaken = [] { return false; };
 
   /// An agent is tried: what it is asked instead of its role's prompt, and how long it may take. There is no project
   /// and no commit then; /src is an empty folder.

@@ -89,8 +89,10 @@ Async<Done> sweep(Context& context) {
     const auto task = context.store->tasks().get(id);
     if (task || task.error().code != ErrorCode::UnknownObject) continue;
     if (auto conversations = context.store->conversations().ofTask(id))
-      for (const auto& conversation : *conversations)
+      for (const auto& conversation : *conversations) {
+        context.identities.withdraw(conversation.uid);
         static_cast<void>(context.store->conversations().gone(conversation.id));
+      }
     context.releaseUids(id);
     removeTaskDirectory(context, id);
   }

@@ -11,8 +11,6 @@ std::vector<std::string> actions(const Task& task) {
   if (canAcceptWork(task)) names.emplace_back("accept-work");
   if (canReply(task)) names.emplace_back("reply");
   if (canRetry(task)) names.emplace_back("retry");
-  if (canPause(task)) names.emplace_back("pause");
-  if (canResume(task)) names.emplace_back("resume");
   if (canCancel(task)) names.emplace_back("cancel");
   if (canDelete(task)) names.emplace_back("delete");
   return names;

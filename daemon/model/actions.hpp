@@ -8,8 +8,8 @@
 
 namespace coffer::model {
 
-/// What the state allows the owner now, the same for every caller: accept-plan, accept-work, reply, retry, pause,
-/// resume, cancel, delete. decide() agrees with it.
+/// What the state allows the owner now, the same for every caller: accept-plan, accept-work, reply, retry, cancel,
+/// delete. decide() agrees with it.
 std::vector<std::string> actions(const Task& task);
 
 /// What waits for the person's word: (what, digest), what = plan, work or question.

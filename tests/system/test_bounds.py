@@ -1,10 +1,12 @@
 """What one task, one user and the machine may use, and what is not started because it would not hold."""
 
+import os
 import pwd
 from pathlib import Path
 
 import pytest
 from conftest import run
+from moments import until
 from people import CallError, Person
 
 pytestmark = pytest.mark.deadline(400)
@@ -111,6 +113,28 @@ def test_what_holds_is_proven_once_before_the_first_run(carol, project, journal)
     assert len(started) == 1
     assert not Path("/run/cofferdam/netns/coffer-canary").exists()
     assert run("systemctl", "list-units", "--all", "--plain", "--no-legend", "coffer-canary*").stdout == ""
+
+
+def test_a_task_that_is_cancelled_before_its_agent_starts_starts_none(carol, project, until_unit):
+    """The canary is held up by a pipe that it sees too; what waits for it was decided otherwise meanwhile."""
+    folder, pipe = Path("/run/systemd/system/coffer-canary.service.d"), Path("/usr/local/lib/canary-waits")
+    folder.mkdir(parents=True)
+    os.mkfifo(pipe)
+    (folder / "wait.conf").write_text(f"[Service]\nExecStartPre=+/bin/sh -c 'read -r go <{pipe}'\n", encoding="utf-8")
+    PROVEN.unlink(missing_ok=True)
+    try:
+        run("systemctl", "daemon-reload")
+        task = carol.create_task(project, "Say more")
+        until_unit("coffer-canary.service", "activating")
+        task.cancel()
+        run("sh", "-c", f"echo go >{pipe}")
+        until(lambda: "cleaned-up" in [event[3] for event in task.events()])
+        assert task.runs() == []
+    finally:
+        (folder / "wait.conf").unlink()
+        folder.rmdir()
+        pipe.unlink()
+        run("systemctl", "daemon-reload")
 
 
 # A drop-in for all of our units, as an administrator or a package may have one, changes what PID 1 does with what we ask for.

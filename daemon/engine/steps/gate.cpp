@@ -107,6 +107,8 @@ Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runCommand(StepRun&
     spec.namespacePath = session.namespacePath();
     spec.workspace = session.workspace();
     spec.home = session.directory("home-" + run.step.name);
+    if (run.overtaken())
+      co_return std::unexpected(Error{ErrorCode::Cancelled, "the task was decided otherwise before " + name});
     os::haltAt("start", command.unit);
     auto unit = std::make_shared<sandbox::Unit>(sandbox::agentUnit(spec));
     if (auto started = co_await context.systemd->startUnit(unit); !started) {

@@ -311,6 +311,11 @@ Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runAgent(StepRun& r
     if (!in) co_return std::unexpected(in.error());
     auto outputs = session.outputs(run.step.name);
     if (!outputs) co_return std::unexpected(outputs.error());
+    if (run.overtaken()) {
+      const Error otherwise{ErrorCode::Cancelled, "the task was decided otherwise before " + unit};
+      endUnstarted(run, otherwise);
+      co_return std::unexpected(otherwise);
+    }
     os::haltAt("start", run.step.name);
     auto description =
         std::make_shared<sandbox::Unit>(sandbox::agentUnit(agentSpec(run, plan, session, *identity, *in, *outputs)));

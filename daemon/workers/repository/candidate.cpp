@@ -103,6 +103,22 @@ std::expected<void, Error> checkSecond(const Git& git, const workers::Job& job, 
                         " that the writer's commits build on, so they are not kept on it. Accept with --branch NAME to "
                         "land them beside it, or make the task again.");
   }
+  // The project's store has commits of other branches and other times, and an agent sees them all: what it merged
+  // without a difference would land without ever having been in a diff.
+  const auto range = git.output({"rev-list", *second, "^" + base}, {}, limits::kPathListBytes);
+  if (!range) return std::unexpected(range.error());
+  auto owners = Git::create();
+  if (!owners) return std::unexpected(owners.error());
+  owners->setObjects(job.in + "/base/objects", {});
+  const auto there =
+      owners->output({"cat-file", "--batch-check=%(objectname) is there"}, *range, limits::kPathListBytes);
+  if (!there) return std::unexpected(there.error());
+  for (std::string_view rest = *there; !rest.empty();)
+    if (const auto line = take(rest, '\n'); line.ends_with(" is there"))
+      return refuse(ErrorCode::WrongState,
+                    "The writer's commits bring along " + std::string(line.substr(0, 12)) +
+                        ", which is not on the branch and which nobody was shown, so they are not "
+                        "kept. Reply and ask for a history without it, or make the task again.");
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "model/visible_text.hpp"
 #include "workers/repository/candidate.hpp"
 #include "workers/repository/object_reader.hpp"
 #include "workers/repository/stores.hpp"
@@ -79,7 +80,8 @@ std::expected<void, Error> addSubjects(const Git& git, const std::string& commit
   while (!rest.empty())
     subjects.push_back(take(rest, '\0'));
   for (const auto subject : subjects | std::views::reverse)
-    report.add("subject", subject.substr(0, limits::kSubjectBytes));
+    // It becomes a line of the candidate's message, which terminals show as it is.
+    report.add("subject", model::visibleText(subject).substr(0, limits::kSubjectBytes));
   return {};
 }
 

@@ -428,17 +428,18 @@ workers::Outcome Landing::run() {
     return std::unexpected(allowed.error());
   }
   if (const auto done = checkObjects(); !done) return std::unexpected(done.error());
-  if (allowed)
-    if (const auto done = installObjects(); !done && !ours_) return std::unexpected(done.error());
   if (const auto done = makeStage(); !done) return std::unexpected(done.error());
   if (checked_out_ || ours_) {
     if (const auto done = lock(); !done) return putBack(done.error());
     if (!allowed) return putBack(allowed.error());
     const auto clean = checkFiles();
     if (!clean && !moved_) return putBack(clean.error());
+    if (const auto done = installObjects(); !done && !ours_) return putBack(done.error());
     // A branch that has moved was the last act: whatever differs since then is the person's.
     if (clean)
       if (const auto done = landFiles(); !done) return moved_ ? std::unexpected(done.error()) : putBack(done.error());
+  } else if (const auto done = installObjects(); !done) {
+    return putBack(done.error());
   }
   if (source_.isLinked()) ::syncfs(source_.root());
   ::syncfs(source_.common());

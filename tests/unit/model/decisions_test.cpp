@@ -489,7 +489,7 @@ TEST(Inputs, ARepliedPlannerSeesThePlanThatWasNotGoodEnough) {
 TEST(Actions, TellWhatTheStateAllows) {
   using Names = std::vector<std::string>;
   Play play;
-  EXPECT_EQ(actions(play.task), (Names{"pause", "cancel"}));
+  EXPECT_EQ(actions(play.task), Names{"cancel"});
   play.toPlanReady();
   EXPECT_EQ(actions(play.task), (Names{"accept-plan", "reply", "cancel"}));
   EXPECT_EQ(pending(play.task)[0].second, sha256("plan"));

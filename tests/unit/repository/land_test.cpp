@@ -138,11 +138,16 @@ TEST_F(Land, RefusesAndChangesNothing) {
     restore();
     sh(std::string("cd repo && ") + one.script);
     const auto before = state();
+    const char* packs = "ls repo/.git/objects/pack 2>/dev/null || true";
+    const auto packed = sh(packs);
     const auto report = land(landing());
     EXPECT_EQ(report.get("refused"), one.code) << one.script << report.get("fault");
     EXPECT_NE(report.get("message").find(one.words), std::string_view::npos)
         << one.script << ": " << report.get("message");
     EXPECT_EQ(state(), before) << one.script;
+    if (std::string_view(one.code) == "Dirty") {
+      EXPECT_EQ(sh(packs), packed) << one.script;
+    }
     EXPECT_EQ(sh("ls outside 2>/dev/null || true"), "");
   }
 }

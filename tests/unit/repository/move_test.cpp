@@ -88,6 +88,25 @@ TEST_F(Move, DoesToTheBranchWhatTheWorkDidToItsBase) {
   EXPECT_EQ(move().get("candidate"), moved) << "the same again";
 }
 
+TEST_F(Move, KeepsNoCommitOfAnotherTimeOfTheProject) {
+  moveBranch("echo secret >secret && git add secret && git commit -q -m Secret && git tag secret");
+  moveBranch("git reset -q --hard HEAD~1");
+  work("git fetch -q $TOP/repo tag secret && git merge -q -s ours -m Quiet secret && echo one >one");
+  inputs({"base=base", "task=task"});
+  const auto report = worker("candidate", request({{"commit", writer_},
+                                                   {"from", base_},
+                                                   {"base", base_},
+                                                   {"second", writer_},
+                                                   {"known", base_},
+                                                   {"message", "Work on it"},
+                                                   {"author-name", "Ada Person"},
+                                                   {"author-email", "ada@example.org"},
+                                                   {"author-time", "1700000005 +0100"}}));
+  EXPECT_EQ(report.get("refused"), "WrongState") << report.get("fault");
+  EXPECT_NE(report.get("message").find(sh("git -C repo rev-parse --short=12 secret")), std::string_view::npos)
+      << report.get("message");
+}
+
 TEST_F(Move, KeepsTheWritersCommitsBesideTheBranch) {
   const auto keeping = [&](const std::string& base, const std::string& from) {
     inputs({"base=base", "task=task"});
