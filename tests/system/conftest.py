@@ -17,7 +17,10 @@ import uuid
 from pathlib import Path
 
 import pytest
+from command import run
 from gi.repository import Gio, GLib
+from people import Person
+from repository import Repository
 
 BUS_NAME = "org.cofferdam.Cofferdam1"
 ROOT_PATH = "/org/cofferdam/Cofferdam1"
@@ -48,15 +51,6 @@ def deadline(request):
     signal.alarm(seconds)
     yield
     signal.alarm(0)
-
-
-def run(*command, check=True, timeout=60, input=None, env=None, cwd=None):
-    """Runs a command as root with text in and out. A failure says what the command printed."""
-    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=timeout, env=env, cwd=cwd,
-                            **({"input": input} if input is not None else {"stdin": subprocess.DEVNULL}))
-    if check and result.returncode != 0:
-        pytest.fail(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
-    return result
 
 
 def login_command(user, command, active=True, seat=True, environment=None, tty=False):
@@ -396,49 +390,6 @@ def cofferd():
     daemon.start()
 
 
-class Repository:
-    """A small Git repository of one user with a build and a test that work."""
-
-    files = {
-        "greet.c": '#include <stdio.h>\n#include "greet.h"\n\nint greet(const char* name) { return printf("hello %s\\n", name); }\n',
-        "greet.h": "int greet(const char* name);\n",
-        "main.c": '#include "greet.h"\n\nint main(void) { return greet("world") > 0 ? 0 : 1; }\n',
-        "Makefile": "greet: main.c greet.c greet.h\n\tcc -Wall -Werror -o greet main.c greet.c\n\n"
-                    "test: greet\n\t./greet | grep -q 'hello world'\n\n.PHONY: test\n",
-        ".gitignore": "/greet\n",
-    }
-    build = "make"
-    test = "make test"
-
-    def __init__(self, user, directory):
-        self.user = user
-        self.directory = Path(directory)
-
-    def run(self, *command, check=True, input=None):
-        """A command as the owner in the repository, without a session."""
-        return run("setpriv", "--reuid", self.user, "--regid", self.user, "--init-groups",
-                   "env", "-i", f"--chdir={self.directory}", "PATH=/usr/bin:/bin", f"HOME=/home/{self.user}", "LANG=C.UTF-8",
-                   *command, check=check, input=input)
-
-    def git(self, *arguments, check=True):
-        return self.run("git", *arguments, check=check).stdout.strip()
-
-    def write(self, name, text):
-        """A file as the owner."""
-        self.run("mkdir", "-p", str(Path(name).parent))
-        self.run("tee", name, input=text)
-
-    def commit(self, message, **files):
-        for name, text in files.items():
-            self.write(name, text)
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", message)
-        return self.head()
-
-    def head(self):
-        return self.git("rev-parse", "HEAD")
-
-
 @pytest.fixture
 def make_repository():
     """make_repository("bob") gives a new Repository of bob with one commit on main; it is removed after the test."""
@@ -466,6 +417,28 @@ def make_repository():
 def sample_repository(make_repository):
     """alice's."""
     return make_repository("alice")
+
+
+@pytest.fixture
+def carol():
+    """A member of the group, on the bus."""
+    person = Person("carol")
+    yield person
+    person.close()
+
+
+@pytest.fixture
+def repository(make_repository):
+    """carol's."""
+    return make_repository("carol")
+
+
+@pytest.fixture
+def project(cofferd, instant_agent, carol, repository):
+    """carol's repository with the agent that needs no model in every role; what is left of its tasks ends with the test."""
+    path = carol.add_project(repository, build=["make"], test=["make test"], agents={role: "instant" for role in ("planner", "writer", "reviewer")})
+    yield path
+    carol.end_project(path)
 
 
 TESTS = Path(__file__).resolve().parents[1]

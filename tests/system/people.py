@@ -68,6 +68,19 @@ class Person:
         given = {"author-name": "Carol Example", "author-email": "carol@example.org"} | options
         return self.manager("AddProject", "(aysa{sv})", (str(repository.directory).encode(), name, variants(given)), timeout=120)[0]
 
+    def end_project(self, project):
+        """Ends what is left of its tasks and forgets it, if that has not been done."""
+        for row in self.manager("ListTasks", "(a{sv}tu)", (variants({"ended": False}), 0, 100))[0]:
+            if row["Project"] != project:
+                continue
+            task = Task(self, row["Path"])
+            if row["State"] in ("landing", "landed") and not row["Parked"]:
+                task.until("done", "parked", seconds=60)
+            else:
+                task.cancel()
+        if project in dict(self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")[0]):
+            self.call(project, "Project", "Remove", "(a{sv})", ({},))
+
     def create_task(self, project, prompt, **options):
         path, _ = self.manager("CreateTask", "(osa{sv})", (project, prompt, variants(options)))
         return Task(self, path)

@@ -16,7 +16,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from conftest import TESTS, Bus, Daemon, Journal, Repository, login_command, reload_cofferd, run
+from conftest import TESTS, Bus, Daemon, Journal, Repository, reload_cofferd, run
 from people import NAME, ROOT, CallError, Person
 from test_bus import Listener
 

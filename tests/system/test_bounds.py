@@ -16,20 +16,10 @@ PROVEN = Path("/run/cofferdam/canary")
 
 
 @pytest.fixture
-def carol():
-    person = Person("carol")
-    yield person
-    person.close()
-
-
-@pytest.fixture
 def project(cofferd, instant_agent, make_repository, carol):
     path = carol.add_project(make_repository("carol"), test=["make test"], agents=AGENTS)
     yield path
-    for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
-        if row["State"] not in ("done", "failed", "cancelled"):
-            carol.call(f"/org/cofferdam/Cofferdam1/task/{row['Id']}", "Task", "Cancel", "(a{sv})", ({},))
-    carol.call(path, "Project", "Remove", "(a{sv})", ({},))
+    carol.end_project(path)
 
 
 @pytest.fixture

@@ -12,26 +12,10 @@ AGENTS = {"planner": "instant", "writer": "instant", "reviewer": "instant"}
 
 
 @pytest.fixture
-def carol():
-    person = Person("carol")
-    yield person
-    person.close()
-
-
-@pytest.fixture
-def repository(make_repository):
-    return make_repository("carol")
-
-
-@pytest.fixture
 def project(cofferd, instant_agent, repository, carol):
     path = carol.add_project(repository, test=["make test"], agents=AGENTS)
     yield path
-    again = Person("carol")
-    for row in again.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
-        if row["State"] not in ("done", "failed", "cancelled"):
-            again.call(f"/org/cofferdam/Cofferdam1/task/{row['Id']}", "Task", "Cancel", "(a{sv})", ({},))
-    again.close()
+    carol.end_project(path)
 
 
 def active(unit):

@@ -6,29 +6,11 @@ from pathlib import Path
 import pytest
 from conftest import Repository, run
 from moments import Stored, end, halt_at, start, until_halted
-from people import CallError, Person
+from people import CallError
 from test_kills import halting  # noqa: F401
 from test_tasks import AGENTS, until_done
 
 pytestmark = pytest.mark.deadline(400)
-
-
-@pytest.fixture
-def carol():
-    person = Person("carol")
-    yield person
-    person.close()
-
-
-@pytest.fixture
-def repository(make_repository):
-    return make_repository("carol")
-
-
-@pytest.fixture
-def project(cofferd, instant_agent, carol, repository):
-    with added(carol, repository) as path:
-        yield path
 
 
 @contextmanager
@@ -37,15 +19,7 @@ def added(carol, repository):
     try:
         yield path
     finally:
-        remove(carol, path)
-
-
-def remove(carol, path):
-    for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
-        task_path = f"/org/cofferdam/Cofferdam1/task/{row['Id']}"
-        if row["State"] not in ("done", "failed", "cancelled"):
-            carol.call(task_path, "Task", "Cancel", "(a{sv})", ({},))
-    carol.call(path, "Project", "Remove", "(a{sv})", ({},))
+        carol.end_project(path)
 
 
 @pytest.fixture

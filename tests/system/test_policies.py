@@ -3,32 +3,11 @@
 import json
 
 import pytest
-from people import CallError, Person, Task, variants
+from people import CallError, Task, variants
 from test_tasks import AGENTS, until_done
 
 pytestmark = pytest.mark.deadline(300)
 AUTOMATIC = {"plan": "auto", "landing": "auto"}
-
-
-@pytest.fixture
-def carol():
-    person = Person("carol")
-    yield person
-    person.close()
-
-
-@pytest.fixture
-def repository(make_repository):
-    return make_repository("carol")
-
-
-@pytest.fixture
-def project(cofferd, instant_agent, carol, repository):
-    path = carol.add_project(repository, build=["make"], test=["make test"], agents=AGENTS)
-    yield path
-    for row in carol.manager("ListTasks", "(a{sv}tu)", (variants({"ended": False}), 0, 100))[0]:
-        carol.call(f"/org/cofferdam/Cofferdam1/task/{row['Id']}", "Task", "Cancel", "(a{sv})", ({},))
-    carol.call(path, "Project", "Remove", "(a{sv})", ({},))
 
 
 def test_a_queue_without_people_lands_by_itself(carol, project, repository):

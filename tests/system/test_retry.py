@@ -2,33 +2,10 @@
 
 import pytest
 from gi.repository import GLib
-from people import CallError, Person, request, variants
-from test_tasks import AGENTS, left_behind, until_done
+from people import CallError, request, variants
+from test_tasks import left_behind, until_done
 
 pytestmark = pytest.mark.deadline(400)
-
-
-@pytest.fixture
-def carol():
-    person = Person("carol")
-    yield person
-    person.close()
-
-
-@pytest.fixture
-def repository(make_repository):
-    return make_repository("carol")
-
-
-@pytest.fixture
-def project(cofferd, instant_agent, carol, repository):
-    path = carol.add_project(repository, build=["make"], test=["make test"], agents=AGENTS)
-    yield path
-    for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
-        if row["State"] not in ("done", "failed", "cancelled"):
-            carol.call(f"/org/cofferdam/Cofferdam1/task/{row['Id']}", "Task", "Cancel", "(a{sv})", ({},))
-    if path in dict(carol.call("/org/cofferdam/Cofferdam1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")[0]):
-        carol.call(path, "Project", "Remove", "(a{sv})", ({},))
 
 
 def retry(task, **options):

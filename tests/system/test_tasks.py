@@ -2,38 +2,14 @@
 
 import contextlib
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import pytest
 from conftest import run
-from people import CallError, Person
+from people import CallError
 
 pytestmark = pytest.mark.deadline(400)
 AGENTS = {"planner": "instant", "writer": "instant", "reviewer": "instant"}
-
-
-@pytest.fixture
-def carol():
-    person = Person("carol")
-    yield person
-    person.close()
-
-
-@pytest.fixture
-def repository(make_repository):
-    return make_repository("carol")
-
-
-@pytest.fixture
-def project(cofferd, instant_agent, carol, repository):
-    path = carol.add_project(repository, build=["make"], test=["make test"], agents=AGENTS)
-    yield path
-    for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
-        task_path = f"/org/cofferdam/Cofferdam1/task/{row['Id']}"
-        if row["State"] not in ("done", "failed", "cancelled"):
-            carol.call(task_path, "Task", "Cancel", "(a{sv})", ({},))
-    carol.call(path, "Project", "Remove", "(a{sv})", ({},))
 
 
 def left_behind(task):

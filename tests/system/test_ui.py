@@ -3,7 +3,6 @@
 tmux is the terminal. What is waited for is looked for on the screen again and again until a deadline.
 """
 
-import os
 import re
 import time
 import uuid
@@ -11,34 +10,9 @@ from pathlib import Path
 
 import pytest
 from conftest import login_command, run
-from people import Person
 
 pytestmark = pytest.mark.deadline(300)
-AGENTS = {"planner": "instant", "writer": "instant", "reviewer": "instant"}
 FOREVER_QUIET = 4  # seconds in which a view that would redraw by itself does
-
-
-@pytest.fixture
-def carol():
-    person = Person("carol")
-    yield person
-    person.close()
-
-
-@pytest.fixture
-def repository(make_repository):
-    return make_repository("carol")
-
-
-@pytest.fixture
-def project(cofferd, instant_agent, carol, repository):
-    path = carol.add_project(repository, build=["make"], test=["make test"], agents=AGENTS)
-    yield path
-    for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
-        task_path = f"/org/cofferdam/Cofferdam1/task/{row['Id']}"
-        if row["State"] not in ("done", "failed", "cancelled"):
-            carol.call(task_path, "Task", "Cancel", "(a{sv})", ({},))
-    carol.call(path, "Project", "Remove", "(a{sv})", ({},))
 
 
 class Screen:
