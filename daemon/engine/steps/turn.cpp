@@ -1,22 +1,13 @@
-#include <algorithm>
-#include <cctype>
 #include <utility>
 
-#include <sys/statvfs.h>
-
-#include "agents/binding.hpp"
-#include "agents/turn_brief.hpp"
-#include "agents/turn_command.hpp"
-#include "engine/accounts.hpp"
 #include "engine/image_mounts.hpp"
 #include "engine/keep.hpp"
 #include "engine/session.hpp"
 #include "engine/step_run.hpp"
+#include "engine/turn_plan.hpp"
+#include "engine/turn_result.hpp"
 #include "engine/unit_input.hpp"
-#include "model/digest.hpp"
-#include "model/limits.hpp"
 #include "model/spelling.hpp"
-#include "os/beneath.hpp"
 #include "os/clock.hpp"
 #include "os/halt_point.hpp"
 #include "os/log.hpp"
@@ -24,201 +15,7 @@
 namespace coffer::engine {
 namespace {
 
-using model::Role;
-using model::TurnKind;
 using model::TurnOutcome;
-
-std::string lower(std::string text) {
-  for (auto& c : text)
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-// What one turn is made of, looked up before anything of it exists; copies, because a turn outlives a reload.
-struct TurnPlan {
-  std::optional<agents::Descriptor> descriptor;
-  agents::Binding binding;
-  std::optional<store::Provider> provider;
-  std::optional<agents::ProviderFile> providerFile;
-  std::string letter;
-  std::uint64_t conversation = 0;
-  std::uint32_t uid = 0;
-  std::string session;
-  agents::TurnCommand command;
-  agents::TurnBrief brief;
-  std::string prompt;
-};
-
-// The machine's key is spent by whom its list names; the list is empty at first.
-bool maySpend(const store::Provider& provider, std::uint32_t owner) {
-  return !provider.machine || holds({provider.users, provider.groups}, owner);
-}
-
-bool serves(const agents::ProviderFile& file, const agents::Descriptor& descriptor) {
-  for (const auto wanted : descriptor.providers)
-    for (const auto kind : file.kinds)
-      if (kind == wanted) return true;
-  return false;
-}
-
-bool needsProvider(const agents::Descriptor& descriptor) {
-  return !descriptor.providers.empty() && descriptor.providers.front() != agents::ProviderKind::None;
-}
-
-std::expected<void, Error> chooseProvider(const StepRun& run, TurnPlan& plan) {
-  if (!needsProvider(*plan.descriptor)) return {};
-  auto providers = run.context->store->providers().list(run.task.owner);
-  if (!providers) return std::unexpected(providers.error());
-  // Their own come before the machine's.
-  std::ranges::stable_sort(*providers, {}, [](const store::Provider& provider) { return provider.machine; });
-  std::string notTheirs;
-  for (const auto& provider : *providers) {
-    if (!plan.binding.provider.empty() && provider.name != plan.binding.provider) continue;
-    const auto* file = run.settings.providers->find(provider.kind);
-    if (!file || !serves(*file, *plan.descriptor)) continue;
-    if (!provider.hasKey) continue;
-    if (!maySpend(provider, run.task.owner)) {
-      notTheirs = provider.name;
-      continue;
-    }
-    plan.provider = provider;
-    plan.providerFile = *file;
-    return {};
-  }
-  if (!notTheirs.empty())
-    return std::unexpected(Error{ErrorCode::NoProvider, "the key of " + notTheirs +
-                                                            " is the machine's, and its owner is not among those who "
-                                                            "may spend it: an administrator adds a user with coffer "
-                                                            "provider allow"});
-  if (!plan.binding.provider.empty())
-    return std::unexpected(Error{ErrorCode::NoProvider, "the provider " + plan.binding.provider +
-                                                            " is not there, has no key, or cannot serve " +
-                                                            plan.descriptor->title + ": coffer provider list"});
-  return std::unexpected(Error{ErrorCode::NoProvider, "there is no provider with a key for " + plan.descriptor->title +
-                                                          ": add one with coffer provider add"});
-}
-
-std::uint64_t turnMicros(const StepRun& run) {
-  return (run.trial ? run.trial->minutes : run.settings.configuration->current().turnMinutes) * 60'000'000;
-}
-
-// `forgotten`: the conversation's home is gone, so the agent begins anew.
-std::expected<TurnPlan, Error> planTurn(StepRun& run, bool forgotten = false) {
-  TurnPlan plan;
-  plan.letter = run.step.conversation;
-  const auto role = model::bindingRole(run.task.flow, run.step.role);
-  const auto bound = run.task.agents.find(role);
-  auto binding = agents::Binding::parse(bound == run.task.agents.end() ? "" : bound->second);
-  if (!binding) return std::unexpected(Error{ErrorCode::NoAgent, binding.error()});
-  plan.binding = *binding;
-  if (const auto* known = run.settings.agents->find(plan.binding.agent)) plan.descriptor = *known;
-  if (!plan.descriptor)
-    return std::unexpected(
-        Error{ErrorCode::NoAgent, "there is no agent called " + plan.binding.agent + ": coffer agent list"});
-  if (auto chosen = chooseProvider(run, plan); !chosen) return std::unexpected(chosen.error());
-
-  const auto known = run.task.conversations.find(plan.letter);
-  if (known != run.task.conversations.end() && !forgotten) plan.session = known->second.session;
-  auto conversation = run.context->store->conversations().get(run.task.id, plan.letter, os::now());
-  if (!conversation) return std::unexpected(conversation.error());
-  plan.conversation = conversation->id;
-  plan.uid = conversation->uid;
-
-  agents::TurnInput input;
-  input.model = plan.binding.model;
-  input.endpoint = "http://127.0.0.1:4180";
-  input.dummyKey = run.context->dummyKey(run.task.id, plan.letter);
-  input.session = plan.session;
-  input.home = "/home/agent";
-  auto command = agents::buildTurnCommand(*plan.descriptor, input);
-  if (!command) return std::unexpected(command.error());
-  plan.command = std::move(*command);
-
-  auto& brief = plan.brief;
-  brief.task = run.task.id;
-  brief.title = run.task.title;
-  brief.role = run.step.role;
-  brief.kind = run.step.turn;
-  brief.round = run.step.round;
-  brief.newConversation = plan.session.empty();
-  brief.base = run.step.base.empty() ? run.task.base : run.step.base;
-  brief.branch = run.task.branch;
-  brief.deadline = os::now() + turnMicros(run);
-  for (const auto& command_ : run.project.build)
-    brief.commands.push_back(command_);
-  for (const auto& command_ : run.project.test)
-    brief.commands.push_back(command_);
-  const auto text = [&](const char* name) -> std::string {
-    const auto found = run.step.inputs.find(name);
-    if (found == run.step.inputs.end()) return {};
-    auto bytes = run.context->store->texts().read(found->second);
-    return bytes ? std::move(*bytes) : std::string{};
-  };
-  brief.request = text("prompt");
-  brief.plan = text("plan");
-  brief.problem = text("problem");
-  brief.feedback = text("feedback");
-  brief.review = text("review");
-  brief.comments = text("comment");
-  if (run.trial) {
-    plan.prompt = run.trial->prompt;
-    return plan;
-  }
-  auto prompt = agents::renderPrompt(*run.settings.prompts, brief);
-  if (!prompt) return std::unexpected(Error{ErrorCode::Internal, prompt.error()});
-  plan.prompt = std::move(*prompt);
-  return plan;
-}
-
-// What an agent that is only tried sees as /src.
-constexpr auto kTrialFolder = "trial";
-
-bool writes(const StepRun& run) { return run.step.role == Role::Writer || run.step.turn == TurnKind::SelfReview; }
-
-// Tokens that this turn may still cost. Nothing without a budget.
-std::optional<std::uint64_t> budgetLeft(const StepRun& run) {
-  if (run.task.budget == 0) return std::nullopt;
-  const auto spent = static_cast<std::uint64_t>(std::max<std::int64_t>(run.task.usage.tokens(), 0));
-  return run.task.budget - std::min(run.task.budget, spent);
-}
-
-SessionSpec sessionFor(const StepRun& run, const TurnPlan& plan, const std::string& checkout) {
-  SessionSpec spec;
-  spec.task = run.task.id;
-  spec.owner = run.task.owner;
-  spec.run = run.step.name;
-  spec.uid = plan.uid;
-  spec.checkout = checkout;
-  if (writes(run))
-    spec.layer = "ws-" + lower(plan.letter);
-  else if (!run.step.candidate.empty())
-    spec.layer = "ws-" + run.step.name;  // a fresh copy of the candidate for this reviewer, gone with the turn
-  spec.directories = {"home-" + lower(plan.letter), "out-" + run.step.name};
-  if (run.trial) spec.directories.emplace_back(kTrialFolder);
-  spec.temporary = {"out-" + run.step.name, "ws-" + run.step.name};
-  if (plan.provider) {
-    GatewayTerms terms;
-    terms.request.add("base-url", plan.provider->baseUrl);
-    for (const auto kind : plan.providerFile->kinds)
-      terms.request.add("kind", agents::providerKindName(kind));
-    terms.request.add("dummy-key", run.context->dummyKey(run.task.id, plan.letter));
-    for (const auto& address : plan.providerFile->allowAddresses)
-      terms.request.add("address", address);
-    if (const auto left = budgetLeft(run)) terms.request.add("budget", *left);
-    terms.credential = run.context->places.keys() + "/" + std::to_string(plan.provider->id) + ".cred";
-    spec.gateway = std::move(terms);
-  }
-  return spec;
-}
-
-// A reviewer's workspace is new each time. A writer's is its own, and new only when the task was taken up again after
-// its end and nobody has written since.
-bool beginsAtBase(const StepRun& run, const TurnPlan& plan) {
-  if (run.step.candidate.empty()) return false;
-  if (!writes(run)) return true;
-  const auto known = run.task.conversations.find(plan.letter);
-  return known == run.task.conversations.end() || known->second.turns == 0;
-}
 
 // Brings a workspace to the candidate, by a worker with the agent's uid before the agent is there.
 Async<std::expected<void, Error>> prepareCandidate(StepRun& run, const TurnPlan& plan, Session& session) {
@@ -233,7 +30,7 @@ Async<std::expected<void, Error>> prepareCandidate(StepRun& run, const TurnPlan&
 // workspace is what was last taken in, and it is told.
 Async<std::expected<void, Error>> makeGood(StepRun& run, TurnPlan& plan, Session& session) {
   auto& context = *run.context;
-  if (!plan.session.empty() && !session.holds("home-" + lower(plan.letter))) {
+  if (!plan.session.empty() && !session.holds(homeFolder(plan))) {
     auto anew = planTurn(run, true);
     if (!anew) co_return std::unexpected(anew.error());
     plan = std::move(*anew);
@@ -251,30 +48,6 @@ Async<std::expected<void, Error>> makeGood(StepRun& run, TurnPlan& plan, Session
   }
   if (!notice.empty()) plan.prompt += "\nFrom Cofferdam, before you begin: " + notice + "\n";
   co_return {};
-}
-
-sandbox::AgentSpec agentSpec(const StepRun& run, const TurnPlan& plan, const Session& session,
-                             const sandbox::Identity& identity, const std::string& in,
-                             const std::pair<std::string, std::string>& outputs) {
-  sandbox::AgentSpec spec;
-  spec.sealed.name = run.step.name;
-  spec.sealed.slice = boxSlice(run.task.owner, run.task.id);
-  spec.sealed.identity = identity;
-  spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-init"}};
-  spec.sealed.limits.runtimeUs = turnMicros(run);
-  spec.sealed.in = in;
-  spec.sealed.out = session.directory("out-" + run.step.name);
-  if (!run.trial)
-    spec.sealed.readOnly = {{run.context->places.projectObjects(run.project.id), "/store/base/objects"},
-                            {run.context->places.taskObjects(run.task.id), "/store/task/objects"}};
-  spec.sealed.standardOutput = outputs.first;
-  spec.sealed.standardError = outputs.second;
-  spec.namespacePath = session.namespacePath();
-  spec.workspace = run.trial ? session.directory(kTrialFolder) : session.workspace();
-  spec.workspaceReadOnly = !writes(run);
-  spec.home = session.directory("home-" + lower(plan.letter));
-  spec.agents = "/opt/agents";
-  return spec;
 }
 
 // The row of a run whose surroundings could not be made: it ended with that.
@@ -333,180 +106,6 @@ Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runAgent(StepRun& r
     if (auto served = co_await session.serve(); !served) co_return std::unexpected(served.error());
   }
   co_return co_await context.systemd->waitForEnd(unit);
-}
-
-// Whether a request was refused because the budget is used up. What an agent asked after it says nothing.
-bool cutOff(const Session& session) {
-  const auto metered = session.metered();
-  return std::ranges::any_of(metered.list(),
-                             [](const auto& record) { return record.key == "error" && record.value == "budget"; });
-}
-
-// Stops the gateway, which then says what it metered in all.
-Async<Records> gatewayReport(StepRun& run, const TurnPlan& plan, Session& session) {
-  if (!plan.provider) co_return Records{};
-  const auto name = run.unit("gateway");
-  co_await run.context->systemd->remove(name + ".service");
-  auto output = os::openDirectory(run.context->places.work() + "/" + name);
-  if (output) {
-    if (auto bytes = os::readBeneath(output->get(), "report", limits::kReportBytes)) {
-      if (auto report = Records::parse(*bytes)) co_return std::move(*report);
-    }
-  }
-  // It was killed before it could sum up: the log of each request is there as far as it got.
-  Records sum;
-  std::uint64_t input = 0;
-  std::uint64_t cached = 0;
-  std::uint64_t output_ = 0;
-  std::uint64_t requests = 0;
-  const auto metered = session.metered();
-  for (const auto& record : metered.list()) {
-    if (record.key == "request") ++requests;
-    if (record.key == "input" || record.key == "cache-write") input += Records::decimal(record.value);
-    if (record.key == "cached") cached += Records::decimal(record.value);
-    if (record.key == "output") output_ += Records::decimal(record.value);
-  }
-  sum.add("requests", requests);
-  sum.add("input", input);
-  sum.add("cached", cached);
-  sum.add("output", output_);
-  co_return sum;
-}
-
-// What the agent left in /task/out, moved as it is to where the collector reads it: the agent's directory is closed to
-// every other uid, and what is judged must not change any more. What cannot be moved is put there as something that the
-// collector refuses by name.
-std::expected<std::vector<InputFile>, Error> exchangeFiles(const std::string& path) {
-  auto directory = os::openDirectory(path);
-  if (!directory) return std::unexpected(directory.error());
-  std::vector<InputFile> files = {{"exchange/", {}}};
-  for (const std::string name : {"question.md", "plan.md", "review.json", "answer.md", "verify-proposal.md",
-                                 "history-request.md", "criteria.md", "red.md"}) {
-    auto bytes = os::readBeneath(directory->get(), name, limits::kTextBytes);
-    if (bytes)
-      files.push_back({"exchange/" + name, std::move(*bytes)});
-    else if (bytes.error().code == ErrorCode::TooLarge)
-      files.push_back({"exchange/" + name, std::string(limits::kTextBytes + 1, ' ')});
-    else if (bytes.error().code != ErrorCode::NotFound)
-      files.push_back({"exchange/" + name + "/", {}});
-  }
-  return files;
-}
-
-// What earlier turns of the conversation used: some agents only tell the sum.
-model::Usage usedBefore(const StepRun& run, const TurnPlan& plan) {
-  model::Usage sum;
-  if (const auto runs = run.context->store->runs().ofTask(run.task.id))
-    for (const auto& each : *runs)
-      if (each.start.conversation == plan.conversation && each.start.unit != run.step.name) sum += each.end.usage;
-  return sum;
-}
-
-Async<std::expected<WorkerResult, Error>> collect(StepRun& run, const TurnPlan& plan, const Session& session) {
-  Records request;
-  request.add("role", model::spell(run.step.role));
-  request.add("turn", model::spell(run.step.turn));
-  plan.descriptor->protocol.toRecords(request);
-  const auto before = usedBefore(run, plan);
-  request.add("base.input", static_cast<std::uint64_t>(before.input));
-  request.add("base.cached", static_cast<std::uint64_t>(before.cached));
-  request.add("base.output", static_cast<std::uint64_t>(before.output));
-  std::vector<sandbox::Bind> binds = {{session.outputFile(run.step.name, "out"), "/in/stdout"},
-                                      {session.outputFile(run.step.name, "err"), "/in/stderr"}};
-  auto exchange = exchangeFiles(session.directory("out-" + run.step.name));
-  if (!exchange) co_return std::unexpected(exchange.error());
-  std::vector<sandbox::Bind> writable;
-  co_return co_await runOwnWorker(run, "collect", "coffer-collector", "turn", std::move(request), std::move(binds),
-                                  std::move(writable), std::move(*exchange));
-}
-
-// The end of the run and what was refused in it, once.
-std::expected<void, Error> recordEnd(StepRun& run, const std::vector<store::Refusal>& refused, std::uint64_t id,
-                                     const sandbox::UnitEnd& end, const model::Usage& usage, const std::string& words) {
-  auto& store = *run.context->store;
-  auto transaction = store.transaction();
-  store::RunEnd record;
-  record.run = id;
-  record.ended = end.endedUs ? end.endedUs : os::now();
-  record.result = end.result;
-  record.code = end.code;
-  record.status = end.status;
-  record.invocation = end.invocation;
-  record.text = words;
-  record.usage = usage;
-  auto counted = store.runs().end(record);
-  if (!counted) return std::unexpected(counted.error());
-  if (*counted)
-    for (const auto& refusal : refused)
-      if (auto added = store.refusals().add(run.task.id, refusal); !added) return added;
-  return transaction.finish();
-}
-
-bool outputFull(const Session& session, const StepRun& run) {
-  struct statvfs status{};
-  if (::statvfs(session.outputFile(run.step.name, "out").c_str(), &status) < 0) return false;
-  return status.f_bavail * status.f_frsize < std::uint64_t{1} << 20U;
-}
-
-TurnOutcome outcomeOf(std::string_view error, const sandbox::UnitEnd& end, bool agentContent, bool full) {
-  if (error == "budget") return TurnOutcome::OverBudget;
-  if (end.result == "oom-kill") return TurnOutcome::OomKilled;
-  if (end.result == "timeout") return TurnOutcome::TimedOut;
-  if (full) return TurnOutcome::OutputLimit;
-  if (end.success() && agentContent) return TurnOutcome::Ok;
-  if (error == "rate-limit" || error == "quota") return TurnOutcome::RateLimited;
-  if (error == "auth") return TurnOutcome::AuthFailed;
-  if (error == "overloaded" || error == "server" || error == "unreachable" || error == "tls" || error == "timeout" ||
-      error == "cut")
-    return TurnOutcome::Unreachable;
-  if (end.result == "signal" || end.result == "core-dump") return TurnOutcome::Killed;
-  return TurnOutcome::Failed;
-}
-
-std::string endWords(const TurnPlan& plan, const sandbox::UnitEnd& end) {
-  if (end.result == "oom-kill") return plan.descriptor->title + " used more memory than the task may and was killed";
-  if (end.result == "timeout") return plan.descriptor->title + " did not end in time and was stopped";
-  if (end.result == "exit-code")
-    return plan.descriptor->title + " ended with exit status " + std::to_string(end.status);
-  return plan.descriptor->title + " ended by itself without a result (" + end.result + ")";
-}
-
-std::string keepText(StepOutcome& outcome, std::string_view bytes) {
-  if (bytes.empty()) return {};
-  outcome.texts.emplace_back(bytes);
-  return model::sha256(bytes);
-}
-
-void takePlan(StepOutcome& outcome, model::TurnEnded& fact, const Records& report) {
-  fact.plan.digest = keepText(outcome, report.get("plan"));
-  fact.plan.summary = report.get("plan.summary");
-  fact.plan.refusal = report.get("plan.refusal");
-  if (!fact.plan.refusal.empty()) fact.problem = keepText(outcome, fact.plan.refusal);
-}
-
-void takeReview(StepOutcome& outcome, model::TurnEnded& fact, const Records& report, const StepRun& run) {
-  fact.review.digest = keepText(outcome, report.get("review"));
-  fact.review.refusal = report.get("review.refusal");
-  if (!fact.review.refusal.empty()) fact.problem = keepText(outcome, fact.review.refusal);
-  for (const auto bytes : report.all("finding")) {
-    const auto parts = Records::parse(bytes);
-    if (!parts) continue;
-    store::Finding finding;
-    finding.task = run.task.id;
-    finding.run = fact.run;
-    finding.round = run.step.round;
-    finding.source = "reviewer";
-    finding.id = parts->get("id");
-    finding.severity = parts->get("severity");
-    finding.blocking = finding.severity == "error";
-    finding.path = parts->get("path");
-    finding.line = parts->number("line");
-    finding.title = parts->get("title");
-    finding.text = parts->get("text");
-    fact.review.findings += 1;
-    if (finding.blocking) fact.review.blocking += 1;
-    outcome.findings.push_back(std::move(finding));
-  }
 }
 
 }  // namespace
@@ -581,10 +180,6 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
     runId = *id;
   }
 
-  StepOutcome outcome;
-  model::TurnEnded fact;
-  fact.step = run.step.name;
-  fact.run = runId;
   sandbox::UnitEnd end;
   bool known = true;
   if (ended) {
@@ -607,50 +202,7 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
     if (!known) end.result = "interrupted";
   }
 
-  const auto metered = co_await gatewayReport(run, *plan, session);
-  const bool overBudget = cutOff(session);
-  auto collected = co_await collect(run, *plan, session);
-  const Records report = collected ? collected->report : Records{};
-
-  const bool byGateway = plan->provider && metered.number("requests") > 0;
-  fact.usage.input = static_cast<std::int64_t>(byGateway ? metered.number("input") + metered.number("cache-write")
-                                                         : report.number("usage.input"));
-  fact.usage.cached = static_cast<std::int64_t>(byGateway ? metered.number("cached") : report.number("usage.cached"));
-  fact.usage.output = static_cast<std::int64_t>(byGateway ? metered.number("output") : report.number("usage.output"));
-  fact.usage.requests = static_cast<std::int64_t>(metered.number("requests"));
-  if (end.endedUs > end.startedUs) fact.usage.wallMicros = static_cast<std::int64_t>(end.endedUs - end.startedUs);
-  fact.session = report.get("session");
-  fact.notice = session.notice();
-  outcome.text = report.get("text");
-
-  const auto agentError = report.get("error-class");
-  const auto error = overBudget                      ? std::string_view("budget")
-                     : !metered.get("error").empty() ? metered.get("error")
-                                                     : agentError;
-  fact.outcome =
-      !known ? TurnOutcome::Interrupted : outcomeOf(error, end, agentError.empty(), outputFull(session, run));
-  if (fact.outcome != TurnOutcome::Ok) {
-    const auto text = report.get("error-text");
-    fact.words = !text.empty() ? std::string(text) : endWords(*plan, end);
-  }
-  if (fact.outcome == TurnOutcome::RateLimited) {
-    if (metered.has("reset"))
-      fact.until = metered.number("reset") * 1'000'000;
-    else if (metered.has("retry-after"))
-      fact.until = os::now() + metered.number("retry-after") * 1'000'000;
-  }
-  fact.question = keepText(outcome, report.get("question"));
-  fact.answer = keepText(outcome, report.get("answer"));
-  if (run.step.role == Role::Planner) takePlan(outcome, fact, report);
-  if (run.step.role == Role::Reviewer) takeReview(outcome, fact, report, run);
-  if (collected) {
-    static_cast<void>(keepFile(collected->output, "transcript", context.places.transcripts(run.task.id), run.step.name,
-                               limits::kLogShownBytes));
-    static_cast<void>(removeOutput(context.places, run.unit("collect")));
-  } else if (fact.outcome == TurnOutcome::Ok) {
-    fact.outcome = TurnOutcome::Failed;
-    fact.words = "what the agent left could not be read: " + collected.error().message;
-  }
+  auto [fact, outcome] = co_await readTurn(run, *plan, session, runId, end, known);
   // PID 1 holds the record until ours is on disk.
   if (!ended) {
     const auto refused = co_await session.refusals(std::string(model::spell(run.step.role)));

@@ -1,0 +1,149 @@
+// What concerns providers: whose they are, where they are, and their keys.
+
+#include <algorithm>
+#include <utility>
+
+#include "dbus/names.hpp"
+#include "engine/accounts.hpp"
+#include "engine/asked.hpp"
+#include "engine/engine.hpp"
+#include "engine/host_rules.hpp"
+#include "os/clock.hpp"
+#include "os/log.hpp"
+
+namespace coffer::engine {
+
+// A provider is described by one of the machine's files: the one of that name, or one that serves the protocol and,
+// when a place was named, is about that very place.
+const agents::ProviderFile* Engine::providerFile(const std::string& kind, const std::string& baseUrl) const {
+  const agents::ProviderFile* found = providers_.find(kind);
+  for (const auto& [name, file] : providers_.all()) {
+    const bool serves =
+        std::ranges::any_of(file.kinds, [&](auto each) { return agents::providerKindName(each) == kind; });
+    if (!serves) continue;
+    if (!baseUrl.empty() && file.baseUrl == baseUrl) return &file;
+    if (!found) found = &file;
+  }
+  return found;
+}
+
+void Engine::addProvider(const api::Request& request, const std::string& name, const std::string& kind,
+                         const std::string& baseUrl, bool machine, api::Done<std::uint64_t> done) {
+  const auto operation = "AddProvider " + name;
+  const auto kept = answered(request, operation);
+  if (!kept) return done(std::unexpected(kept.error()));
+  if (*kept) return done(Records::decimal(**kept));
+  if (!goodName(name)) return done(invalid("a provider's name is [a-z0-9][a-z0-9-]*, at most 31 characters"));
+  const auto* file = providerFile(kind, baseUrl);
+  if (!file) {
+    std::string known;
+    for (const auto& [each, entry] : providers_.all())
+      known += (known.empty() ? "" : ", ") + each;
+    return done(invalid("there is no kind of provider " + kind + "; there are " + known));
+  }
+  store::Provider provider;
+  provider.owner = request.caller.uid;
+  provider.machine = machine;
+  provider.name = name;
+  provider.kind = file->name;
+  provider.baseUrl = baseUrl.empty() ? file->baseUrl : baseUrl;
+  while (provider.baseUrl.ends_with('/'))
+    provider.baseUrl.pop_back();
+  if (!portOf(provider.baseUrl))
+    return done(invalid(provider.baseUrl + " is no URL that begins with https:// or http://"));
+  auto id = store_->providers().add(provider);
+  if (!id) return done(std::unexpected(id.error()));
+  keepAnswer(request, operation, std::to_string(*id));
+  if (auto applied = applyRules(); !applied) log::warning(applied.error().message);
+  if (observer_) observer_->objectAdded(api::ObjectKind::Provider, *id);
+  done(*id);
+}
+
+void Engine::setKey(const api::Request& request, std::uint64_t provider, std::string key,
+                    api::Done<api::Nothing> done) {
+  setKeyNow(request, provider, std::move(key), std::move(done));
+}
+
+Detached Engine::setKeyNow(api::Request, std::uint64_t id, std::string key, api::Done<api::Nothing> done) {
+  const auto hint = key.size() >= 12 ? key.substr(key.size() - 4) : std::string{};
+  const auto before = store_->providers().get(id);
+  if (!before) {
+    done(std::unexpected(before.error()));
+    co_return;
+  }
+  auto put = co_await keys_->put(id, std::move(key));
+  if (!put) {
+    done(std::unexpected(put.error()));
+    co_return;
+  }
+  auto provider = store_->providers().get(id);
+  if (!provider) {
+    static_cast<void>(keys_->drop(id));
+    done(std::unexpected(provider.error()));
+    co_return;
+  }
+  // Who gave it named the place that was there then.
+  if (provider->baseUrl != before->baseUrl) {
+    static_cast<void>(keys_->drop(id));
+    done(std::unexpected(
+        Error{ErrorCode::Stale, "the URL of " + provider->name +
+                                    " changed while its key was stored, so the key was dropped: look at "
+                                    "the URL and set the key again"}));
+    co_return;
+  }
+  if (auto set = store_->providers().setKeyPresent(id, true, hint.empty() ? "" : "..." + hint); !set) {
+    done(std::unexpected(set.error()));
+    co_return;
+  }
+  if (observer_) observer_->objectChanged(api::ObjectKind::Provider, id);
+  done(api::Nothing{});
+}
+
+std::expected<void, Error> Engine::setSpenders(const store::Provider& provider, const api::Strings& spenders,
+                                               std::uint32_t caller) {
+  if (!provider.machine)
+    return invalid("the key of " + provider.name +
+                   " is a user's own, and only that user may spend it; one of the machine is made with coffer provider "
+                   "add --machine");
+  const auto accounts = accountsOf(spenders);
+  if (!accounts) return std::unexpected(accounts.error());
+  if (auto set = store_->providers().setSpenders(provider.id, accounts->users, accounts->groups); !set) return set;
+  std::string list;
+  for (const auto& name : spenders)
+    list += (list.empty() ? "" : ", ") + name;
+  log::info("the key of the provider " + provider.name + " may be spent by: " + (list.empty() ? "nobody" : list),
+            {{names::kFieldCaller, std::to_string(caller)}});
+  return {};
+}
+
+void Engine::setProvider(const api::Request& request, std::uint64_t id, const api::ProviderSettings& settings,
+                         api::Done<api::Nothing> done) {
+  auto provider = store_->providers().get(id);
+  if (!provider) return done(std::unexpected(provider.error()));
+  if (settings.baseUrl && !portOf(*settings.baseUrl))
+    return done(invalid(*settings.baseUrl + " is no URL that begins with https:// or http://"));
+  if (settings.spenders)
+    if (auto set = setSpenders(*provider, *settings.spenders, request.caller.uid); !set)
+      return done(std::unexpected(set.error()));
+  if (const auto& baseUrl = settings.baseUrl; baseUrl && *baseUrl != provider->baseUrl) {
+    // A key is stored with the one place it may be sent to. It goes before the place changes: a crash between the two
+    // leaves a provider without a key, never a key with another place.
+    if (auto dropped = keys_->drop(id); !dropped) return done(std::unexpected(dropped.error()));
+    if (auto set = store_->providers().setBaseUrl(id, *baseUrl); !set) return done(std::unexpected(set.error()));
+  }
+  if (auto applied = applyRules(); !applied) log::warning(applied.error().message);
+  if (observer_) observer_->objectChanged(api::ObjectKind::Provider, id);
+  done(api::Nothing{});
+}
+
+void Engine::removeProvider(const api::Request&, std::uint64_t id, api::Done<api::Nothing> done) {
+  const auto provider = store_->providers().get(id);
+  if (!provider) return done(std::unexpected(provider.error()));
+  if (auto dropped = keys_->drop(id); !dropped) return done(std::unexpected(dropped.error()));
+  if (auto removed = store_->providers().remove(id); !removed) return done(std::unexpected(removed.error()));
+  if (auto applied = applyRules(); !applied) log::warning(applied.error().message);
+  if (observer_) observer_->objectRemoved(api::ObjectKind::Provider, id, {provider->owner, provider->machine});
+  done(api::Nothing{});
+}
+
+}  // namespace coffer::engine

@@ -1,0 +1,249 @@
+#include "engine/turn_result.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <sys/statvfs.h>
+
+#include "engine/keep.hpp"
+#include "model/digest.hpp"
+#include "model/limits.hpp"
+#include "model/spelling.hpp"
+#include "os/beneath.hpp"
+#include "os/clock.hpp"
+
+namespace coffer::engine {
+namespace {
+
+using model::Role;
+using model::TurnOutcome;
+
+// Whether a request was refused because the budget is used up. What an agent asked after it says nothing.
+bool cutOff(const Session& session) {
+  const auto metered = session.metered();
+  return std::ranges::any_of(metered.list(),
+                             [](const auto& record) { return record.key == "error" && record.value == "budget"; });
+}
+
+// Stops the gateway, which then says what it metered in all.
+Async<Records> gatewayReport(StepRun& run, const TurnPlan& plan, Session& session) {
+  if (!plan.provider) co_return Records{};
+  const auto name = run.unit("gateway");
+  co_await run.context->systemd->remove(name + ".service");
+  auto output = os::openDirectory(run.context->places.work() + "/" + name);
+  if (output) {
+    if (auto bytes = os::readBeneath(output->get(), "report", limits::kReportBytes)) {
+      if (auto report = Records::parse(*bytes)) co_return std::move(*report);
+    }
+  }
+  // It was killed before it could sum up: the log of each request is there as far as it got.
+  Records sum;
+  std::uint64_t input = 0;
+  std::uint64_t cached = 0;
+  std::uint64_t output_ = 0;
+  std::uint64_t requests = 0;
+  const auto metered = session.metered();
+  for (const auto& record : metered.list()) {
+    if (record.key == "request") ++requests;
+    if (record.key == "input" || record.key == "cache-write") input += Records::decimal(record.value);
+    if (record.key == "cached") cached += Records::decimal(record.value);
+    if (record.key == "output") output_ += Records::decimal(record.value);
+  }
+  sum.add("requests", requests);
+  sum.add("input", input);
+  sum.add("cached", cached);
+  sum.add("output", output_);
+  co_return sum;
+}
+
+// What the agent left in /task/out, moved as it is to where the collector reads it: the agent's directory is closed to
+// every other uid, and what is judged must not change any more. What cannot be moved is put there as something that the
+// collector refuses by name.
+std::expected<std::vector<InputFile>, Error> exchangeFiles(const std::string& path) {
+  auto directory = os::openDirectory(path);
+  if (!directory) return std::unexpected(directory.error());
+  std::vector<InputFile> files = {{"exchange/", {}}};
+  for (const std::string name : {"question.md", "plan.md", "review.json", "answer.md", "verify-proposal.md",
+                                 "history-request.md", "criteria.md", "red.md"}) {
+    auto bytes = os::readBeneath(directory->get(), name, limits::kTextBytes);
+    if (bytes)
+      files.push_back({"exchange/" + name, std::move(*bytes)});
+    else if (bytes.error().code == ErrorCode::TooLarge)
+      files.push_back({"exchange/" + name, std::string(limits::kTextBytes + 1, ' ')});
+    else if (bytes.error().code != ErrorCode::NotFound)
+      files.push_back({"exchange/" + name + "/", {}});
+  }
+  return files;
+}
+
+// What earlier turns of the conversation used: some agents only tell the sum.
+model::Usage usedBefore(const StepRun& run, const TurnPlan& plan) {
+  model::Usage sum;
+  if (const auto runs = run.context->store->runs().ofTask(run.task.id))
+    for (const auto& each : *runs)
+      if (each.start.conversation == plan.conversation && each.start.unit != run.step.name) sum += each.end.usage;
+  return sum;
+}
+
+Async<std::expected<WorkerResult, Error>> collect(StepRun& run, const TurnPlan& plan, const Session& session) {
+  Records request;
+  request.add("role", model::spell(run.step.role));
+  request.add("turn", model::spell(run.step.turn));
+  plan.descriptor->protocol.toRecords(request);
+  const auto before = usedBefore(run, plan);
+  request.add("base.input", static_cast<std::uint64_t>(before.input));
+  request.add("base.cached", static_cast<std::uint64_t>(before.cached));
+  request.add("base.output", static_cast<std::uint64_t>(before.output));
+  std::vector<sandbox::Bind> binds = {{session.outputFile(run.step.name, "out"), "/in/stdout"},
+                                      {session.outputFile(run.step.name, "err"), "/in/stderr"}};
+  auto exchange = exchangeFiles(session.directory("out-" + run.step.name));
+  if (!exchange) co_return std::unexpected(exchange.error());
+  std::vector<sandbox::Bind> writable;
+  co_return co_await runOwnWorker(run, "collect", "coffer-collector", "turn", std::move(request), std::move(binds),
+                                  std::move(writable), std::move(*exchange));
+}
+
+bool outputFull(const Session& session, const StepRun& run) {
+  struct statvfs status{};
+  if (::statvfs(session.outputFile(run.step.name, "out").c_str(), &status) < 0) return false;
+  return status.f_bavail * status.f_frsize < std::uint64_t{1} << 20U;
+}
+
+TurnOutcome outcomeOf(std::string_view error, const sandbox::UnitEnd& end, bool agentContent, bool full) {
+  if (error == "budget") return TurnOutcome::OverBudget;
+  if (end.result == "oom-kill") return TurnOutcome::OomKilled;
+  if (end.result == "timeout") return TurnOutcome::TimedOut;
+  if (full) return TurnOutcome::OutputLimit;
+  if (end.success() && agentContent) return TurnOutcome::Ok;
+  if (error == "rate-limit" || error == "quota") return TurnOutcome::RateLimited;
+  if (error == "auth") return TurnOutcome::AuthFailed;
+  if (error == "overloaded" || error == "server" || error == "unreachable" || error == "tls" || error == "timeout" ||
+      error == "cut")
+    return TurnOutcome::Unreachable;
+  if (end.result == "signal" || end.result == "core-dump") return TurnOutcome::Killed;
+  return TurnOutcome::Failed;
+}
+
+std::string endWords(const TurnPlan& plan, const sandbox::UnitEnd& end) {
+  if (end.result == "oom-kill") return plan.descriptor->title + " used more memory than the task may and was killed";
+  if (end.result == "timeout") return plan.descriptor->title + " did not end in time and was stopped";
+  if (end.result == "exit-code")
+    return plan.descriptor->title + " ended with exit status " + std::to_string(end.status);
+  return plan.descriptor->title + " ended by itself without a result (" + end.result + ")";
+}
+
+std::string keepText(StepOutcome& outcome, std::string_view bytes) {
+  if (bytes.empty()) return {};
+  outcome.texts.emplace_back(bytes);
+  return model::sha256(bytes);
+}
+
+void takePlan(StepOutcome& outcome, model::TurnEnded& fact, const Records& report) {
+  fact.plan.digest = keepText(outcome, report.get("plan"));
+  fact.plan.summary = report.get("plan.summary");
+  fact.plan.refusal = report.get("plan.refusal");
+  if (!fact.plan.refusal.empty()) fact.problem = keepText(outcome, fact.plan.refusal);
+}
+
+void takeReview(StepOutcome& outcome, model::TurnEnded& fact, const Records& report, const StepRun& run) {
+  fact.review.digest = keepText(outcome, report.get("review"));
+  fact.review.refusal = report.get("review.refusal");
+  if (!fact.review.refusal.empty()) fact.problem = keepText(outcome, fact.review.refusal);
+  for (const auto bytes : report.all("finding")) {
+    const auto parts = Records::parse(bytes);
+    if (!parts) continue;
+    store::Finding finding;
+    finding.task = run.task.id;
+    finding.run = fact.run;
+    finding.round = run.step.round;
+    finding.source = "reviewer";
+    finding.id = parts->get("id");
+    finding.severity = parts->get("severity");
+    finding.blocking = finding.severity == "error";
+    finding.path = parts->get("path");
+    finding.line = parts->number("line");
+    finding.title = parts->get("title");
+    finding.text = parts->get("text");
+    fact.review.findings += 1;
+    if (finding.blocking) fact.review.blocking += 1;
+    outcome.findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace
+
+Async<TurnResult> readTurn(StepRun& run, const TurnPlan& plan, Session& session, std::uint64_t runId,
+                           const sandbox::UnitEnd& end, bool known) {
+  TurnResult result;
+  auto& [fact, outcome] = result;
+  fact.step = run.step.name;
+  fact.run = runId;
+  const auto metered = co_await gatewayReport(run, plan, session);
+  const bool overBudget = cutOff(session);
+  auto collected = co_await collect(run, plan, session);
+  const Records report = collected ? collected->report : Records{};
+
+  const bool byGateway = plan.provider && metered.number("requests") > 0;
+  fact.usage.input = static_cast<std::int64_t>(byGateway ? metered.number("input") + metered.number("cache-write")
+                                                         : report.number("usage.input"));
+  fact.usage.cached = static_cast<std::int64_t>(byGateway ? metered.number("cached") : report.number("usage.cached"));
+  fact.usage.output = static_cast<std::int64_t>(byGateway ? metered.number("output") : report.number("usage.output"));
+  fact.usage.requests = static_cast<std::int64_t>(metered.number("requests"));
+  if (end.endedUs > end.startedUs) fact.usage.wallMicros = static_cast<std::int64_t>(end.endedUs - end.startedUs);
+  fact.session = report.get("session");
+  fact.notice = session.notice();
+  outcome.text = report.get("text");
+
+  const auto agentError = report.get("error-class");
+  const auto error = overBudget                      ? std::string_view("budget")
+                     : !metered.get("error").empty() ? metered.get("error")
+                                                     : agentError;
+  fact.outcome =
+      !known ? TurnOutcome::Interrupted : outcomeOf(error, end, agentError.empty(), outputFull(session, run));
+  if (fact.outcome != TurnOutcome::Ok) {
+    const auto text = report.get("error-text");
+    fact.words = !text.empty() ? std::string(text) : endWords(plan, end);
+  }
+  if (fact.outcome == TurnOutcome::RateLimited) {
+    if (metered.has("reset"))
+      fact.until = metered.number("reset") * 1'000'000;
+    else if (metered.has("retry-after"))
+      fact.until = os::now() + metered.number("retry-after") * 1'000'000;
+  }
+  fact.question = keepText(outcome, report.get("question"));
+  fact.answer = keepText(outcome, report.get("answer"));
+  if (run.step.role == Role::Planner) takePlan(outcome, fact, report);
+  if (run.step.role == Role::Reviewer) takeReview(outcome, fact, report, run);
+  if (collected) {
+    static_cast<void>(keepFile(collected->output, "transcript", run.context->places.transcripts(run.task.id),
+                               run.step.name, limits::kLogShownBytes));
+    static_cast<void>(removeOutput(run.context->places, run.unit("collect")));
+  } else if (fact.outcome == TurnOutcome::Ok) {
+    fact.outcome = TurnOutcome::Failed;
+    fact.words = "what the agent left could not be read: " + collected.error().message;
+  }
+  co_return result;
+}
+
+std::expected<void, Error> recordEnd(StepRun& run, const std::vector<store::Refusal>& refused, std::uint64_t id,
+                                     const sandbox::UnitEnd& end, const model::Usage& usage, const std::string& words) {
+  auto& store = *run.context->store;
+  auto transaction = store.transaction();
+  store::RunEnd record;
+  record.run = id;
+  record.ended = end.endedUs ? end.endedUs : os::now();
+  record.result = end.result;
+  record.code = end.code;
+  record.status = end.status;
+  record.invocation = end.invocation;
+  record.text = words;
+  record.usage = usage;
+  auto counted = store.runs().end(record);
+  if (!counted) return std::unexpected(counted.error());
+  if (*counted)
+    for (const auto& refusal : refused)
+      if (auto added = store.refusals().add(run.task.id, refusal); !added) return added;
+  return transaction.finish();
+}
+
+}  // namespace coffer::engine
