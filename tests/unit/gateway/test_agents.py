@@ -134,7 +134,8 @@ class Agents(unittest.TestCase):
         self.assertTrue((self.repository / "COFFERDAM.txt").read_text().startswith(text))
         self.assertEqual([entry for entry in self.model.entries() if "unexpected" in entry], [])
         usage = wait_for(lambda: len(self.gateway.usage()) >= requests and self.gateway.usage())
-        self.assertFalse([one for one in usage if "estimated" in one or "error" in one], usage)
+        # On a busy machine an agent may hang up between the last event and the end of the stream; what counts is there by then.
+        self.assertFalse([one for one in usage if "estimated" in one or one.get("error", "client-gone") != "client-gone"], usage)
         return usage
 
     def assert_names_refused(self):
