@@ -195,6 +195,20 @@ def one_task_through_all_moments(trial, undisturbed, scripted_model, repository,
     assert git("status", "--porcelain") == ""
 
 
+def test_a_command_of_the_gate_goes_on_while_the_daemon_ends(cofferd, halting, instant_agent, make_repository, carol):
+    """Twice in one command that takes longer than both; its record is the same command's."""
+    project = carol.add_project(make_repository("carol"), test=["sleep 8; echo went through"], agents={"writer": "instant"})
+    task = carol.create_task(project, "Say more")
+    task.until("plan-ready")
+    for how in ("kill", "stop"):
+        trial = Trial(cofferd, how, task.id)
+        trial.through([("running", 0, "gate", "-c1")], task.accept_plan if how == "kill" else lambda: None)
+    task.until("ready")
+    assert [verdict["verdict"] for verdict in trial.stored.events("gate-ended")] == ["green"]
+    assert trial.stored.open_runs() == []
+    task.cancel()
+
+
 def test_what_a_gate_was_refused_counts_once(cofferd, halting, instant_agent, make_repository, carol):
     """Three connections and one name in each of two commands; cofferd is killed wherever they could be counted again."""
     tries = "for n in 1 2 3; do bash -c 'exec 3<>/dev/tcp/198.51.100.7/443'; done; getent hosts gate.example; true"
