@@ -1,5 +1,6 @@
 #include "json_output.hpp"
 
+#include <algorithm>
 #include <format>
 #include <limits>
 #include <utility>
@@ -197,8 +198,8 @@ std::string escaped(std::string_view json) {
   std::string result;
   result.reserve(json.size());
   while (!json.empty()) {
-    const gunichar character = g_utf8_get_char(json.data());
-    const auto length = static_cast<std::size_t>(g_unichar_to_utf8(character, nullptr));
+    const gunichar character = g_utf8_get_char_validated(json.data(), static_cast<gssize>(json.size()));
+    const auto length = std::min(json.size(), static_cast<std::size_t>(g_unichar_to_utf8(character, nullptr)));
     const auto type = g_unichar_type(character);
     const bool hidden = type == G_UNICODE_FORMAT || type == G_UNICODE_LINE_SEPARATOR ||
                         type == G_UNICODE_PARAGRAPH_SEPARATOR || (type == G_UNICODE_CONTROL && character > 0x7e);

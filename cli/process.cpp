@@ -81,9 +81,8 @@ std::optional<std::string> outputOf(const std::vector<std::string>& command, con
   if (child < 0) return std::nullopt;
   if (child == 0) {
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    dup2(nothing, STDIN_FILENO);
-    dup2(nothing, STDERR_FILENO);
-    dup2(ends->write.get(), STDOUT_FILENO);
+    if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDERR_FILENO) < 0) _exit(kNotThere);
+    if (dup2(ends->write.get(), STDOUT_FILENO) < 0) _exit(kNotThere);
     if (chdir(directory.c_str()) < 0) _exit(kNotThere);
     execvp(arguments.front(), arguments.data());
     _exit(kNotThere);

@@ -20,7 +20,8 @@ constexpr std::size_t kKeyBytes = 16 * 1024;
 
 }  // namespace
 
-ProviderKey::ProviderKey(ProviderKey&& other) noexcept : key_(other.key_) {
+ProviderKey::ProviderKey(ProviderKey&& other) noexcept
+    : key_(other.key_) {  // NOLINT(performance-move-constructor-init)
   // Copied and cleared: a short string keeps its text in itself when it is moved.
   explicit_bzero(other.key_.data(), other.key_.size());
   other.key_.clear();
