@@ -2,14 +2,14 @@
 
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "os/tree_remover.hpp"
 
 namespace coffer::os {
 namespace {
@@ -21,66 +21,6 @@ std::unexpected<Error> failed(std::string_view what, std::string_view path, int 
                                                            : ErrorCode::Internal;
   return std::unexpected(
       Error{code, "cannot " + std::string(what) + " " + std::string(path) + ": " + std::strerror(number)});
-}
-
-struct DirectoryStream {
-  explicit DirectoryStream(int fd) : stream(::fdopendir(fd)) {}
-  DirectoryStream(const DirectoryStream&) = delete;
-  DirectoryStream& operator=(const DirectoryStream&) = delete;
-  ~DirectoryStream() {
-    if (stream) ::closedir(stream);
-  }
-  DIR* stream;
-};
-
-// Deeper than any repository; a tree that is deeper was made to exhaust whoever walks it.
-constexpr int kDepth = 4096;
-
-// A bind mount has the device number of what it shows, so only the kernel can say that a step would cross one.
-std::expected<Fd, Error> openWithoutCrossing(int parent, const std::string& name) {
-  struct open_how how{};
-  how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
-  Fd fd(static_cast<int>(::syscall(SYS_openat2, parent, name.c_str(), &how, sizeof how)));
-  if (!fd && errno == EXDEV)
-    return std::unexpected(Error{ErrorCode::Sandbox, "something is mounted at " + name + ", which is to be removed"});
-  if (!fd) return failed("open", name, errno);
-  return fd;
-}
-
-std::expected<void, Error> takeOver(int directory, const std::string& name) {
-  struct stat status{};
-  if (::fstat(directory, &status) < 0) return failed("look at", name, errno);
-  if (status.st_uid != 0 && ::fchown(directory, 0, 0) < 0) return failed("take over", name, errno);
-  if ((status.st_mode & 0700) != 0700 && ::fchmod(directory, 0700) < 0) return failed("take over", name, errno);
-  return {};
-}
-
-std::expected<void, Error> empty(int directory, int depth) {
-  if (depth > kDepth) return std::unexpected(Error{ErrorCode::Limit, "a tree to remove is deeper than the limit"});
-  Fd copy(::fcntl(directory, F_DUPFD_CLOEXEC, 0));
-  if (!copy) return failed("open", "a directory to remove", errno);
-  DirectoryStream listing(copy.get());
-  if (!listing.stream) return failed("list", "a directory to remove", errno);
-  static_cast<void>(copy.release());
-  ::rewinddir(listing.stream);
-  while (true) {
-    errno = 0;
-    const auto* entry = ::readdir(listing.stream);
-    if (!entry) {
-      if (errno != 0) return failed("list", "a directory to remove", errno);
-      return {};
-    }
-    const std::string name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    if (::unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT) continue;
-    if (errno != EISDIR && errno != EPERM) return failed("remove", name, errno);
-    auto child = openWithoutCrossing(directory, name);
-    if (!child) return std::unexpected(child.error());
-    if (auto taken = takeOver(child->get(), name); !taken) return taken;
-    if (auto below = empty(child->get(), depth + 1); !below) return below;
-    if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) < 0 && errno != ENOENT) return failed("remove", name, errno);
-  }
 }
 
 }  // namespace
@@ -163,12 +103,12 @@ std::expected<Fd, Error> makeDirectory(int parent, const std::string& name, mode
 std::expected<void, Error> removeTree(int parent, const std::string& name) {
   if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return {};
   if (errno != EISDIR && errno != EPERM) return failed("remove", name, errno);
-  auto top = openWithoutCrossing(parent, name);
-  if (!top) return std::unexpected(top.error());
-  if (auto taken = takeOver(top->get(), name); !taken) return taken;
-  if (auto below = empty(top->get(), 0); !below) return below;
-  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) < 0 && errno != ENOENT) return failed("remove", name, errno);
-  return {};
+  const auto gone = removeDirectory(parent, name, Foreign::TakeOver);
+  if (gone) return {};
+  const auto& [number, what] = gone.error();
+  if (number == EBUSY || number == EXDEV)
+    return std::unexpected(Error{ErrorCode::Sandbox, "something is mounted in " + name + ", which is to be removed"});
+  return failed("remove", name + " (" + what + ")", number);
 }
 
 }  // namespace coffer::os

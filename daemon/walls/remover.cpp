@@ -2,18 +2,17 @@
 // mount, for the purge of the package. It is static, because it is run when the package is gone. A path ends with the
 // name of a directory; one that is not there is success. Ends with 1 and a sentence when something is left.
 
-#include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 
 #include <fcntl.h>
 
 #include "os/fd.hpp"
-#include "walls/tree_remover.hpp"
+#include "os/tree_remover.hpp"
 
 int main(int argc, char** argv) {
-  using namespace std::chrono_literals;
   int left = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string path(argv[i]);
@@ -24,15 +23,11 @@ int main(int argc, char** argv) {
     }
     const coffer::Fd parent(::open(path.substr(0, slash).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!parent) continue;
-    for (;;) {
-      const auto gone = coffer::walls::removeTreeFor(parent.get(), path.substr(slash + 1), 10s);
-      if (gone && !*gone) continue;
-      if (!gone) {
-        std::fprintf(stderr, "coffer-remover: %s is left: %s\n", argv[i], gone.error().message.c_str());
-        left = 1;
-      }
-      break;
-    }
+    const auto gone = coffer::os::removeDirectory(parent.get(), path.substr(slash + 1), coffer::os::Foreign::AsTheyAre);
+    if (gone) continue;
+    std::fprintf(stderr, "coffer-remover: %s is left: %s: %s\n", argv[i], gone.error().what.c_str(),
+                 std::strerror(gone.error().number));
+    left = 1;
   }
   return left;
 }

@@ -1,13 +1,15 @@
 #include "walls/task_mounts.hpp"
 
+#include <chrono>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "model/limits.hpp"
+#include "os/open_inside.hpp"
+#include "os/tree_remover.hpp"
 #include "walls/loop_device.hpp"
 #include "walls/mounts.hpp"
-#include "walls/open_inside.hpp"
-#include "walls/tree_remover.hpp"
 
 namespace coffer::walls {
 
@@ -17,7 +19,7 @@ namespace {
 /// is one that we made and did not get to give away.
 Result<Fd> ownedDirectory(int parent, const std::string& name, mode_t mode, std::uint32_t uid) {
   if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) return failed("making a directory in an image");
-  Fd directory = openDirectoryInside(parent, name);
+  Fd directory = os::openDirectoryInside(parent, name);
   if (!directory) {
     if (errno == ENOTDIR || errno == ELOOP)
       return refuse(ErrorCode::NameTaken, "`" + name + "` in the image is not a directory");
@@ -122,7 +124,12 @@ Result<void> TaskMounts::makeDirectory(const std::string& image, const std::stri
 Result<bool> TaskMounts::removeDirectory(const std::string& image, const std::string& name) const {
   auto root = tree_.openMounted(Kind::Image, image);
   if (!root) return std::unexpected(root.error());
-  return removeTreeFor(root->get(), name, limits::kRemoveTime);
+  const auto until = std::chrono::steady_clock::now() + limits::kRemoveTime;
+  const auto gone = os::removeDirectory(root->get(), name, os::Foreign::AsTheyAre, until);
+  if (gone) return *gone;
+  const auto& [number, what] = gone.error();
+  if (number == ENOTDIR || number == ELOOP) return refuse(ErrorCode::NameTaken, "`" + name + "` is not a directory");
+  return failed(number, what);
 }
 
 }  // namespace coffer::walls

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,6 +92,29 @@ TEST_F(Beneath, RemovesATreeAndNothingThatItsLinksLeadTo) {
   ASSERT_TRUE(removeTree(directory_.get(), "deep"));
   EXPECT_FALSE(fs::exists(top_ / "in/deep"));
   EXPECT_TRUE(fs::exists(top_ / "victim/file"));
+}
+
+TEST_F(Beneath, RemovesATreeHoweverDeepWithFewDescriptors) {
+  constexpr int kDeep = 3000;
+  Fd at = *openDirectory((top_ / "in/deep").string());
+  for (int i = 0; i < kDeep; ++i) {
+    ASSERT_EQ(::mkdirat(at.get(), "below", 0700), 0);
+    Fd next(::openat(at.get(), "below", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_TRUE(next);
+    // Somebody's, who has closed it.
+    ASSERT_EQ(::fchown(next.get(), 65534, 65534), 0);
+    ASSERT_EQ(::fchmod(next.get(), 0500), 0);
+    at = std::move(next);
+  }
+  at.reset();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{64, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto removed = removeTree(directory_.get(), "deep");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(removed) << removed.error().message;
+  EXPECT_FALSE(fs::exists(top_ / "in/deep"));
 }
 
 TEST_F(Beneath, RemovingWhatIsNotThereIsDone) { EXPECT_TRUE(removeTree(directory_.get(), "nothing")); }

@@ -1,6 +1,7 @@
-#include "walls/tree_remover.hpp"
+#include "os/tree_remover.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -11,13 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "walls/open_inside.hpp"
+#include "os/open_inside.hpp"
 
-namespace coffer::walls {
+namespace coffer::os {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Gone = std::expected<bool, RemovalFault>;
+
+std::unexpected<RemovalFault> failed(const char* what) { return std::unexpected(RemovalFault{errno, what}); }
 
 // Deeper directories are moved up to the top first, so neither the stack nor the number of descriptors depends on the
 // tree.
@@ -25,10 +29,21 @@ constexpr int kDepth = 24;
 
 class Remover {
  public:
-  Remover(int top, Clock::time_point until) : top_(top), until_(until) {}
+  Remover(int top, Foreign foreign, std::optional<Clock::time_point> until)
+      : top_(top), foreign_(foreign), until_(until) {}
+
+  /// Makes a directory writable for us.
+  [[nodiscard]] std::expected<void, RemovalFault> open(int directory) const {
+    struct stat status{};
+    if (foreign_ == Foreign::AsTheyAre) return {};
+    if (::fstat(directory, &status) < 0) return failed("looking at a directory");
+    if (status.st_uid != 0 && ::fchown(directory, 0, 0) < 0) return failed("taking over a directory");
+    if ((status.st_mode & 0700U) != 0700U && ::fchmod(directory, 0700) < 0) return failed("taking over a directory");
+    return {};
+  }
 
   /// Empties a directory. False: the time was over.
-  Result<bool> empty(int directory, int depth) {
+  Gone empty(int directory, int depth) {
     alignas(dirent64) std::array<char, 16 * 1024> buffer;
     for (;;) {
       if (::lseek(directory, 0, SEEK_SET) < 0) return failed("reading a directory");
@@ -52,17 +67,18 @@ class Remover {
     }
   }
 
-  Result<bool> remove(int directory, const std::string& name, int depth) {
-    if (Clock::now() >= until_) return false;
+  Gone remove(int directory, const std::string& name, int depth) {
+    if (isOver()) return false;
     if (::unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT) return true;
     if (errno != EISDIR && errno != EPERM) return failed("removing a file");
     if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return true;
     if (errno != ENOTEMPTY && errno != EEXIST)
-      return failed(errno == EBUSY ? "removing a directory that is a mount point" : "removing a directory");
-    if (depth >= kDepth) return lift(directory, name);
+      return failed(errno == EBUSY ? "removing a directory that something is mounted on" : "removing a directory");
     {
       const Fd inner = openDirectoryInside(directory, name);
       if (!inner) return failed("opening a directory to empty it");
+      if (auto opened = open(inner.get()); !opened) return std::unexpected(opened.error());
+      if (depth >= kDepth) return lift(directory, name);
       auto emptied = empty(inner.get(), depth + 1);
       if (!emptied || !*emptied) return emptied;
     }
@@ -71,10 +87,12 @@ class Remover {
   }
 
  private:
+  [[nodiscard]] bool isOver() const { return until_ && Clock::now() >= *until_; }
+
   /// Moves a directory to the top under a name nobody has there; the top is read again and finds it.
-  Result<bool> lift(int directory, const std::string& name) {
+  Gone lift(int directory, const std::string& name) {
     for (;;) {
-      if (Clock::now() >= until_) return false;
+      if (isOver()) return false;
       const std::string lifted = ".lifted-" + std::to_string(++count_);
       if (::renameat2(directory, name.c_str(), top_, lifted.c_str(), RENAME_NOREPLACE) == 0) return true;
       if (errno != EEXIST) return failed("moving a deep directory");
@@ -82,25 +100,26 @@ class Remover {
   }
 
   int top_;
-  Clock::time_point until_;
+  Foreign foreign_;
+  std::optional<Clock::time_point> until_;
   std::uint64_t count_ = 0;
 };
 
 }  // namespace
 
-Result<bool> removeTreeFor(int parent, const std::string& name, std::chrono::milliseconds budget) {
-  const auto until = Clock::now() + budget;
+std::expected<bool, RemovalFault> removeDirectory(int parent, const std::string& name, Foreign foreign,
+                                                  std::optional<Clock::time_point> until) {
   const Fd top = openDirectoryInside(parent, name);
   if (!top) {
     if (errno == ENOENT) return true;
-    if (errno == ENOTDIR || errno == ELOOP) return refuse(ErrorCode::NameTaken, "`" + name + "` is not a directory");
     return failed("opening a directory to remove it");
   }
-  Remover remover(top.get(), until);
+  Remover remover(top.get(), foreign, until);
+  if (auto opened = remover.open(top.get()); !opened) return std::unexpected(opened.error());
   auto emptied = remover.empty(top.get(), 0);
   if (!emptied || !*emptied) return emptied;
   if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) return failed("removing a directory");
   return true;
 }
 
-}  // namespace coffer::walls
+}  // namespace coffer::os

@@ -8,7 +8,7 @@
 
 #include "os/fd.hpp"
 
-namespace coffer::walls {
+namespace coffer::os {
 
 /// Opens the directory `name` (one component) in a directory, unless it is a link or something is mounted on it; none
 /// with errno set when it cannot. (openat2(2) would say it in one call, but RestrictSUIDSGID= makes that ENOSYS, since
@@ -28,4 +28,4 @@ inline Fd openDirectoryInside(int directory, const std::string& name) {
   return opened;
 }
 
-}  // namespace coffer::walls
+}  // namespace coffer::os
