@@ -5,6 +5,7 @@
 namespace coffer::sandbox {
 namespace {
 
+constexpr const char* kBus = "org.freedesktop.DBus";
 constexpr const char* kService = "org.freedesktop.systemd1";
 constexpr const char* kPath = "/org/freedesktop/systemd1";
 constexpr const char* kManager = "org.freedesktop.systemd1.Manager";
@@ -12,10 +13,6 @@ constexpr const char* kManager = "org.freedesktop.systemd1.Manager";
 // PID 1 answers in milliseconds; a start job of ours is over when the program runs. A minute means that PID 1 is in
 // trouble.
 constexpr std::uint64_t kCallTimeoutUs = 60'000'000;
-
-// Ends of jobs that wait for the manager to say that it sent them. After a reexecution the first answers for all; more
-// are somebody's who invents them.
-constexpr std::size_t kDoubts = 64;
 
 std::unexpected<Error> failed(const std::string& what, int number) {
   return std::unexpected(Error{ErrorCode::Internal, what + ": " + std::strerror(-number)});
@@ -173,20 +170,6 @@ struct Systemd::Reply {
   sd_bus_slot* slot = nullptr;
 };
 
-// A manager that was reexecuted has another unique name: asked for its name, it says whether it was the sender.
-struct Systemd::Doubt {
-  Systemd* self = nullptr;
-  std::string sender;
-  std::string path;
-  std::string result;
-  sd_bus_slot* slot = nullptr;
-
-  Doubt() = default;
-  Doubt(const Doubt&) = delete;
-  Doubt& operator=(const Doubt&) = delete;
-  ~Doubt() { sd_bus_slot_unref(slot); }
-};
-
 Systemd::Systemd(sd_bus* bus) : bus_(bus) {}
 
 Systemd::~Systemd() {
@@ -196,7 +179,14 @@ Systemd::~Systemd() {
 
 std::expected<void, Error> Systemd::start() {
   sd_bus_slot* slot = nullptr;
-  int r = sd_bus_match_signal(bus_, &slot, kService, kPath, kManager, "JobRemoved", onJobRemoved, this);
+  // A reexecuted manager has another unique name, which the bus tells before anything that comes from there.
+  int r = sd_bus_add_match(bus_, &slot,
+                           "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+                           "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='org.freedesktop.systemd1'",
+                           onManagerChanged, this);
+  if (r < 0) return failed("cannot listen to the bus", r);
+  slots_.push_back(slot);
+  r = sd_bus_match_signal(bus_, &slot, kService, kPath, kManager, "JobRemoved", onJobRemoved, this);
   if (r < 0) return failed("cannot listen to the service manager", r);
   slots_.push_back(slot);
   r = sd_bus_add_match(
@@ -215,12 +205,18 @@ std::expected<void, Error> Systemd::start() {
   const bool already = r < 0 && sd_bus_error_has_name(&error, "org.freedesktop.systemd1.AlreadySubscribed");
   sd_bus_error_free(&error);
   if (r < 0 && !already) return failed("cannot subscribe to the service manager", r);
+  sd_bus_message* reply = nullptr;
+  r = sd_bus_call_method(bus_, kBus, "/org/freedesktop/DBus", kBus, "GetNameOwner", nullptr, &reply, "s", kService);
+  const MessagePtr owned(reply, sd_bus_message_unref);
+  const char* manager = nullptr;
+  if (r >= 0) r = sd_bus_message_read(reply, "s", &manager);
+  if (r < 0) return failed("cannot learn who the service manager is", r);
+  manager_ = manager;
   return {};
 }
 
 int Systemd::onReply(sd_bus_message* message, void* data, sd_bus_error*) {
   const std::unique_ptr<Reply> reply(static_cast<Reply*>(data));
-  reply->self->learn(message);
   Answer answer;
   if (const auto* error = sd_bus_message_get_error(message)) {
     answer.errorName = error->name ? error->name : "";
@@ -260,10 +256,6 @@ Async<std::expected<Systemd::MessagePtr, Error>> Systemd::call(MessagePtr messag
   co_return std::move(answer.message);
 }
 
-void Systemd::learn(sd_bus_message* reply) {
-  if (const char* sender = sd_bus_message_get_sender(reply); sender != nullptr && *sender == ':') manager_ = sender;
-}
-
 void Systemd::jobEnded(const std::string& path, std::string result) {
   const auto found = jobs_.find(path);
   if (found == jobs_.end()) return;
@@ -272,12 +264,20 @@ void Systemd::jobEnded(const std::string& path, std::string result) {
   completion.set(std::move(result));
 }
 
-int Systemd::onPinged(sd_bus_message* message, void* data, sd_bus_error*) {
-  auto* doubt = static_cast<Doubt*>(data);
-  auto* self = doubt->self;
-  self->learn(message);
-  if (self->manager_ == doubt->sender) self->jobEnded(doubt->path, doubt->result);
-  self->doubts_.remove_if([doubt](const auto& each) { return each.get() == doubt; });
+bool Systemd::fromManager(sd_bus_message* message) const {
+  const char* sender = sd_bus_message_get_sender(message);
+  return sender != nullptr && manager_ == sender;
+}
+
+int Systemd::onManagerChanged(sd_bus_message* message, void* data, sd_bus_error*) {
+  auto* self = static_cast<Systemd*>(data);
+  const char* sender = sd_bus_message_get_sender(message);
+  if (sender == nullptr || std::strcmp(sender, kBus) != 0) return 0;
+  const char* name = nullptr;
+  const char* before = nullptr;
+  const char* now = nullptr;
+  if (sd_bus_message_read(message, "sss", &name, &before, &now) >= 0 && std::strcmp(name, kService) == 0)
+    self->manager_ = now;
   return 0;
 }
 
@@ -287,26 +287,14 @@ int Systemd::onJobRemoved(sd_bus_message* message, void* data, sd_bus_error*) {
   const char* path = nullptr;
   const char* unit = nullptr;
   const char* result = nullptr;
-  const char* sender = sd_bus_message_get_sender(message);
-  if (sd_bus_message_read(message, "uoss", &id, &path, &unit, &result) < 0 || sender == nullptr) return 0;
-  if (self->manager_ == sender) {
+  if (self->fromManager(message) && sd_bus_message_read(message, "uoss", &id, &path, &unit, &result) >= 0)
     self->jobEnded(path, result);
-    return 0;
-  }
-  if (!self->jobs_.contains(path) || self->doubts_.size() >= kDoubts) return 0;
-  auto doubt = std::make_unique<Doubt>();
-  doubt->self = self;
-  doubt->sender = sender;
-  doubt->path = path;
-  doubt->result = result;
-  if (sd_bus_call_method_async(self->bus_, &doubt->slot, kService, kPath, "org.freedesktop.DBus.Peer", "Ping", onPinged,
-                               doubt.get(), nullptr) >= 0)
-    self->doubts_.push_back(std::move(doubt));
   return 0;
 }
 
 int Systemd::onUnitChanged(sd_bus_message* message, void* data, sd_bus_error*) {
   auto* self = static_cast<Systemd*>(data);
+  if (!self->fromManager(message)) return 0;
   const char* path = sd_bus_message_get_path(message);
   std::vector<Completion<Done>> woken;
   const auto [first, last] = self->changed_.equal_range(path ? path : "");
@@ -318,8 +306,9 @@ int Systemd::onUnitChanged(sd_bus_message* message, void* data, sd_bus_error*) {
   return 0;
 }
 
-int Systemd::onReloading(sd_bus_message*, void* data, sd_bus_error*) {
+int Systemd::onReloading(sd_bus_message* message, void* data, sd_bus_error*) {
   auto* self = static_cast<Systemd*>(data);
+  if (!self->fromManager(message)) return 0;
   auto all = std::exchange(self->changed_, {});
   for (auto& [path, completion] : all)
     completion.set({});

@@ -2,7 +2,6 @@
 
 #include <expected>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,8 +33,8 @@ struct UnitState {
 
 /// PID 1, as far as we need it: transient units, their ends, their removal. Every call is asynchronous on the daemon's
 /// one bus connection; signals are hints, the state that PID 1 answers is the truth. The end of a job is the one thing
-/// that only a signal tells: it is taken from the connection that answers our calls and from nobody else, since anyone
-/// on the bus can send a signal to our name.
+/// that only a signal tells. Anyone on the bus can send a signal to our name, so each is taken from the connection that
+/// the bus says is PID 1's, and from nobody else.
 class Systemd {
  public:
   /// The bus must outlive this object. start() subscribes to what PID 1 tells.
@@ -69,7 +68,6 @@ class Systemd {
 
  private:
   struct Reply;
-  struct Doubt;
   using MessagePtr = std::shared_ptr<sd_bus_message>;
   struct Answer {
     MessagePtr message;
@@ -79,9 +77,9 @@ class Systemd {
   Async<std::expected<MessagePtr, Error>> call(MessagePtr message);
   std::expected<MessagePtr, Error> methodCall(const char* path, const char* interface, const char* member) const;
   Async<std::expected<std::string, Error>> job(MessagePtr call);
-  void learn(sd_bus_message* reply);
+  bool fromManager(sd_bus_message* message) const;
   void jobEnded(const std::string& path, std::string result);
-  static int onPinged(sd_bus_message* message, void* data, sd_bus_error* error);
+  static int onManagerChanged(sd_bus_message* message, void* data, sd_bus_error* error);
   static int onJobRemoved(sd_bus_message* message, void* data, sd_bus_error* error);
   static int onUnitChanged(sd_bus_message* message, void* data, sd_bus_error* error);
   static int onReply(sd_bus_message* message, void* data, sd_bus_error* error);
@@ -89,8 +87,7 @@ class Systemd {
 
   sd_bus* bus_;
   std::vector<sd_bus_slot*> slots_;
-  std::string manager_;                       ///< the unique name that answered last
-  std::list<std::unique_ptr<Doubt>> doubts_;  ///< ends of jobs from another name, until the manager has answered
+  std::string manager_;  ///< the unique name of PID 1, as the bus says
   std::map<std::string, Completion<std::string>> jobs_;
   std::multimap<std::string, Completion<Done>> changed_;  ///< by object path of the unit
 };

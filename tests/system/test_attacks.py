@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import socket
 import subprocess
 import threading
@@ -489,3 +490,71 @@ def test_the_end_of_a_job_that_bob_invents_ends_nothing(cofferd, make_repository
         forging.kill()
         forging.wait()
         carol.close()
+
+
+def test_changes_that_bob_invents_are_not_asked_about(cofferd, make_repository, instant_agent, bus):
+    """While an agent works, cofferd waits for its unit to change; what bob says of that is not PID 1's word."""
+    carol = Person("carol")
+    agents = {role: "instant" for role in ("planner", "writer", "reviewer")}
+    project = carol.add_project(make_repository("carol"), test=["true"], agents=agents)
+    try:
+        task = carol.create_task(project, "hang-plan")
+        unit = f"coffer-{task.id}-0-planner-1.service"
+        bus.until(lambda: run("systemctl", "is-active", unit, check=False).stdout.strip() == "active", seconds=60,
+                  sender="org.freedesktop.systemd1")
+        asked = questions_while(unit, bob=True)
+        assert asked == 0, f"cofferd asked PID 1 {asked} times"
+        # It would have been seen: PID 1's own word is asked about.
+        assert questions_while(unit, bob=False) > 0
+        task.cancel()
+        task.until("cancelled", seconds=60)
+    finally:
+        carol.end_project(project)
+        carol.close()
+
+
+def questions_while(unit, bob):
+    """How often cofferd asks PID 1 for the state of a unit while bob says a hundred times that it changed, or PID 1 reloads once."""
+    owner = run("busctl", "--json=short", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetNameOwner", "s",
+                "org.cofferdam.Cofferdam1").stdout
+    owner = json.loads(owner)["data"][0]
+    monitor = subprocess.Popen(["busctl", "monitor", "--json=short", f"--match=type='method_call',sender='{owner}',member='GetAll'",
+                                "--match=type='method_call',interface='org.freedesktop.DBus.Peer',path='/org/cofferdam/Cofferdam1'"],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    lines = monitor.stdout
+
+    def ping():
+        run("busctl", "call", "org.cofferdam.Cofferdam1", "/org/cofferdam/Cofferdam1", "org.freedesktop.DBus.Peer", "Ping")
+
+    def heard():
+        return json.loads(lines.readline())
+
+    try:
+        # It listens when it has heard a call; what came after that call comes after it here.
+        sent = 0
+        while not sent or not select.select([lines], [], [], 1)[0]:
+            ping()
+            sent += 1
+        first = heard()
+        while first["member"] != "Ping":
+            first = heard()
+        run("busctl", "call", "org.cofferdam.Cofferdam1", "/org/cofferdam/Cofferdam1", "org.freedesktop.DBus.Peer", "GetMachineId")
+        if bob:
+            run("setpriv", "--reuid=bob", "--regid=bob", "--init-groups", "python3", TESTS / "system" / "attacks" / "forge-changes", owner, unit)
+        else:
+            run("systemctl", "daemon-reload")
+        # cofferd has taken what came before a call when it answers that, and asks at once.
+        ping()
+        run("busctl", "call", "org.cofferdam.Cofferdam1", "/org/cofferdam/Cofferdam1", "org.freedesktop.DBus.Peer", "GetMachineId")
+        marks = count = 0
+        while marks < 2:
+            message = heard()
+            if message["member"] == "GetMachineId":
+                marks += 1
+            elif marks == 1 and message["member"] == "GetAll" and message["path"].startswith("/org/freedesktop/systemd1/unit/"):
+                count += 1
+        return count
+    finally:
+        monitor.terminate()
+        monitor.wait()
+        lines.close()
