@@ -96,6 +96,9 @@ std::expected<void, Error> Engine::start() {
   context_.walls = walls_.get();
   canary_ = std::make_unique<Canary>(context_);
   keys_ = std::make_unique<KeyVault>(context_.event, places.keys());
+  if (const auto known = store_->providers().list(std::nullopt))
+    for (const auto& provider : *known)
+      if (auto adopted = keys_->adopt(provider.id, provider.baseUrl); !adopted) return adopted;
 
   readFiles();
   if (auto hello = walls_->hello(); !hello)

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "engine/keep.hpp"
+#include "engine/places.hpp"
+#include "engine/sweep.hpp"
 #include "os/beneath.hpp"
 
 namespace coffer::engine {
@@ -43,9 +45,14 @@ std::unexpected<Error> unreachable(const std::string& why) {
                                         "; try `systemd-creds setup` and see journalctl -u 'systemd-creds@*'"});
 }
 
+std::unexpected<Error> failed(const std::string& what) {
+  const int number = errno;
+  return std::unexpected(Error{ErrorCode::Internal, "cannot " + what + ": " + std::strerror(number)});
+}
+
 }  // namespace
 
-Async<std::expected<void, Error>> KeyVault::put(std::uint64_t provider, std::string key) {
+Async<std::expected<void, Error>> KeyVault::put(std::uint64_t provider, std::string baseUrl, std::string key) {
   sd_varlink* raw = nullptr;
   int r = sd_varlink_connect_address(&raw, kSocket);
   const std::unique_ptr<sd_varlink, sd_varlink* (*)(sd_varlink*)> link(raw, sd_varlink_flush_close_unref);
@@ -74,12 +81,22 @@ Async<std::expected<void, Error>> KeyVault::put(std::uint64_t provider, std::str
   if (auto made = makePath(directory_); !made) co_return made;
   auto directory = os::openDirectory(directory_);
   if (!directory) co_return std::unexpected(directory.error());
-  co_return os::writeFile(directory->get(), std::to_string(provider) + ".cred", answer.blob + "\n", 0600, true);
+  co_return os::writeFile(directory->get(), keyFile(provider, baseUrl), answer.blob + "\n", 0600, true);
 }
 
-std::expected<void, Error> KeyVault::drop(std::uint64_t provider) {
-  if (::unlink(path(provider).c_str()) == 0 || errno == ENOENT) return {};
-  return std::unexpected(Error{ErrorCode::Internal, std::string("cannot forget the key: ") + std::strerror(errno)});
+std::expected<void, Error> KeyVault::drop(std::uint64_t provider) const {
+  const auto number = std::to_string(provider);
+  for (const auto& name : namesBelow(directory_, number))
+    if (name == number + ".cred" || name.starts_with(number + "-"))
+      if (::unlink((directory_ + "/" + name).c_str()) < 0 && errno != ENOENT)
+        return failed("forget the key of a provider");
+  return {};
+}
+
+std::expected<void, Error> KeyVault::adopt(std::uint64_t provider, const std::string& baseUrl) const {
+  const auto old = directory_ + "/" + std::to_string(provider) + ".cred";
+  if (::rename(old.c_str(), (directory_ + "/" + keyFile(provider, baseUrl)).c_str()) == 0 || errno == ENOENT) return {};
+  return failed("rename the key of a provider");
 }
 
 }  // namespace coffer::engine

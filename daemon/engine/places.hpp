@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "model/digest.hpp"
 
 namespace coffer::engine {
 
@@ -35,6 +38,12 @@ struct Places {
   [[nodiscard]] std::string source(const std::string& name) const { return runtime + "/src/" + name; }
   [[nodiscard]] std::string netns(const std::string& name) const { return runtime + "/netns/" + name; }
 };
+
+/// The file of a provider's key: named for the URL that it may be sent to.
+inline std::string keyFile(std::uint64_t provider, std::string_view baseUrl) {
+  const auto digest = model::sha256(baseUrl);
+  return std::to_string(provider) + "-" + digest.substr(digest.find(':') + 1, 32) + ".cred";
+}
 
 /// Names that coffer-walls and PID 1 know things of a task by.
 inline std::string taskImage(std::uint64_t task) { return "t" + std::to_string(task); }

@@ -71,7 +71,7 @@ Detached Engine::setKeyNow(api::Request, std::uint64_t id, std::string key, api:
     done(std::unexpected(before.error()));
     co_return;
   }
-  auto put = co_await keys_->put(id, std::move(key));
+  auto put = co_await keys_->put(id, before->baseUrl, std::move(key));
   if (!put) {
     done(std::unexpected(put.error()));
     co_return;

@@ -87,6 +87,10 @@ class Person:
 
     def add_provider(self, name, kind, url, key, **options):
         path = self.manager("AddProvider", "(ssa{sv})", (name, kind, variants({"base-url": url} | options)))[0]
+        self.set_key(path, key)
+        return path
+
+    def set_key(self, path, key):
         reader, writer = os.pipe()
         os.write(writer, key.encode())
         os.close(writer)
@@ -99,7 +103,6 @@ class Person:
                                                         60000, descriptors, None)
         except GLib.Error as error:
             raise CallError(error) from None
-        return path
 
 
 class Task:

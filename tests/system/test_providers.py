@@ -1,6 +1,7 @@
 """Whose key a task's turns are paid with, and how much of it."""
 
 import pytest
+from conftest import run
 from people import CallError, Person, request, variants
 
 pytestmark = pytest.mark.deadline(400)
@@ -32,9 +33,9 @@ def spenders(root, path, *names):
     root.call(path, "Provider", "Set", "(a{sv})", (request() | variants({"spenders": list(names)}),))
 
 
-def task_with_a_model(person, make_repository, **options):
+def task_with_a_model(person, make_repository, model="text-file", **options):
     repository = make_repository(person.user)
-    agents = {role: "codex/text-file" for role in ("planner", "writer", "reviewer")}
+    agents = {role: f"codex/{model}" for role in ("planner", "writer", "reviewer")}
     project = person.add_project(repository, test=["grep -q '^finished' COFFERDAM.txt"], agents=agents)
     return person.create_task(project, "Add a text file COFFERDAM.txt that says that a task was here.", **options)
 
@@ -105,3 +106,24 @@ def test_no_turn_begins_when_the_budget_is_used_up(cofferd, instant_agent, peopl
     task.until("ready", seconds=120)
     assert task.Budget == 0
     task.cancel()
+
+
+def test_a_gateway_that_starts_again_gets_no_key_of_another_url(cofferd, scripted_model, people, make_repository, until_unit, bus):
+    """In the middle of a turn the provider gets another URL and another key; then the gateway dies, and PID 1 starts it again with the
+    settings of before."""
+    carol = people("carol")
+    kind = "scripted-" + scripted_model.url.removeprefix("http://127.0.0.1:").removesuffix("/v1")
+    provider = carol.add_provider("moved", kind, scripted_model.url, scripted_model.key)
+    try:
+        task = task_with_a_model(carol, make_repository, model="held-file", policy={"plan": "auto"})
+        gateway = f"coffer-{task.id}-0-writer-1-gateway.service"
+        bus.until(lambda: run("systemctl", "is-active", gateway, check=False).stdout.strip() == "active", seconds=120,
+                  sender="org.freedesktop.systemd1")
+        carol.call(provider, "Provider", "Set", "(a{sv})", (request() | variants({"base-url": "https://203.0.113.1/v1"}),))
+        carol.set_key(provider, "a-key-for-elsewhere")
+        run("systemctl", "kill", "--signal=SIGKILL", gateway)
+        assert until_unit(gateway, "failed", "inactive") in ("failed", "inactive")
+        assert run("systemctl", "show", "--property=ExecMainStatus", "--value", gateway).stdout.strip() == "243", "EXIT_CREDENTIALS"
+        task.cancel()
+    finally:
+        carol.call(provider, "Provider", "Remove", "(a{sv})", ({},))

@@ -77,7 +77,8 @@ def test_an_agent_whose_gateway_cannot_start_is_taken_away(cofferd, thirsty_agen
     carol = Person("carol")
     provider = carol.add_provider("broken", "openai", "https://203.0.113.1/v1", "a-key")
     # The machine's key no longer opens it: PID 1 refuses to start the gateway.
-    Path(f"/var/lib/cofferdam/keys/{provider.rsplit('/', 1)[1]}.cred").write_text("bm90IGEgY3JlZGVudGlhbA==", encoding="ascii")
+    [key] = Path("/var/lib/cofferdam/keys").glob(f"{provider.rsplit('/', 1)[1]}-*.cred")
+    key.write_text("bm90IGEgY3JlZGVudGlhbA==", encoding="ascii")
     try:
         project = carol.add_project(make_repository("carol"), test=["true"], agents={"planner": f"{thirsty_agent}/some-model@broken"})
         task = carol.create_task(project, "hang-plan")

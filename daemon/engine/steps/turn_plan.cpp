@@ -177,7 +177,7 @@ SessionSpec sessionFor(const StepRun& run, const TurnPlan& plan, const std::stri
     for (const auto& address : plan.providerFile->allowAddresses)
       terms.request.add("address", address);
     if (const auto left = budgetLeft(run)) terms.request.add("budget", *left);
-    terms.credential = run.context->places.keys() + "/" + std::to_string(plan.provider->id) + ".cred";
+    terms.credential = run.context->places.keys() + "/" + keyFile(plan.provider->id, plan.provider->baseUrl);
     spec.gateway = std::move(terms);
   }
   return spec;
