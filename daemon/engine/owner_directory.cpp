@@ -111,15 +111,17 @@ std::expected<OwnerSource, Error> attachOwner(walls::WallsClient& walls, const P
     }
     source.binds.push_back({places.source(mount), std::string("/in/source") + kBeside[at]});
   }
-  // What git would run or read as settings. Of a linked worktree also what leads from one of its parts to another, and
-  // what belongs to the repository's other worktrees.
-  const std::string git = opened.common ? "/in/source-common/" : "/in/source/.git/";
-  for (const auto* path : {"hooks", "config", "config.worktree", "info", "modules"})
+  // What git would run or read as settings, or where it would look for objects elsewhere; of the objects a landing adds
+  // packs alone. Of a linked worktree also what leads from one of its parts to another; and always what belongs to
+  // other worktrees. A directory that is not a mount could be renamed with all these mounts below it, hence the pins.
+  const std::string git = opened.common ? "/in/source-common" : "/in/source/.git";
+  if (!opened.common) source.pinned.push_back(git);
+  source.pinned.push_back(git + "/objects/pack");
+  for (const auto* path : {"/hooks", "/config", "/config.worktree", "/info", "/modules", "/objects", "/worktrees"})
     source.locked.push_back(git + path);
   if (opened.common)
-    for (const auto* path :
-         {"/in/source/.git", "/in/source-common/worktrees", "/in/source-common/HEAD", "/in/source-common/index",
-          "/in/source-own/config.worktree", "/in/source-own/commondir", "/in/source-own/gitdir"})
+    for (const auto* path : {"/in/source/.git", "/in/source-common/HEAD", "/in/source-common/index",
+                             "/in/source-own/config.worktree", "/in/source-own/commondir", "/in/source-own/gitdir"})
       source.locked.emplace_back(path);
   return source;
 }

@@ -35,6 +35,7 @@ Async<std::expected<OwnerDirectory, Error>> openAsOwner(sd_event* event, sandbox
 struct OwnerSource {
   std::vector<sandbox::Bind> binds;  ///< /in/source, and of a linked worktree /in/source-common and /in/source-own
   std::vector<std::string> locked;   ///< what in them stays read-only
+  std::vector<std::string> pinned;   ///< directories above that, which stay writable and where they are
 };
 
 /// Has the directories cloned as `name` and names beside it; a clone that an earlier run left goes first, so that what

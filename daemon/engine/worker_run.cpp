@@ -79,6 +79,7 @@ Async<std::expected<WorkerResult, Error>> runWorker(sandbox::Systemd& systemd, P
   spec.readOnly = run.readOnly;
   spec.writable = run.writable;
   spec.locked = run.locked;
+  spec.pinned = run.pinned;
   auto unit = std::make_shared<sandbox::Unit>(run.asOwner ? sandbox::ownerUnit(spec) : sandbox::workerUnit(spec));
 
   std::expected<WorkerResult, Error> result = std::unexpected(Error{});

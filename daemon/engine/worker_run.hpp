@@ -27,6 +27,7 @@ struct WorkerRun {
   std::vector<sandbox::Bind> readOnly;  ///< destinations below /in
   std::vector<sandbox::Bind> writable;  ///< destinations below /out
   std::vector<std::string> locked;      ///< paths inside that stay read-only
+  std::vector<std::string> pinned;      ///< paths inside that stay where they are
   std::vector<InputFile> files;         ///< beside the request
   std::uint64_t runtimeUs = 600'000'000;
   std::uint64_t memoryBytes = std::uint64_t{4} << 30U;

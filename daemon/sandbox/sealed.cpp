@@ -161,10 +161,14 @@ Unit worker(const SealedSpec& spec) {
                                         {"/run", "mode=0755,size=1M,ro"}});
   unit.set("WorkingDirectory", "/tmp");
   unit.set("MemoryDenyWriteExecute", true);
-  Strings locked;
-  for (const auto& path : spec.locked)
-    locked.push_back("-+" + path);
-  if (!locked.empty()) unit.set("ReadOnlyPaths", locked);
+  const auto optional = [](const Strings& paths) {
+    Strings inside;
+    for (const auto& path : paths)
+      inside.push_back("-+" + path);
+    return inside;
+  };
+  if (!spec.locked.empty()) unit.set("ReadOnlyPaths", optional(spec.locked));
+  if (!spec.pinned.empty()) unit.set("ReadWritePaths", optional(spec.pinned));
   return unit;
 }
 

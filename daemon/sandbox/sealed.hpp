@@ -39,6 +39,9 @@ struct SealedSpec {
   std::vector<Bind> writable;
   /// Paths inside that are read-only although what they lie in is writable; one that is not there is passed over.
   std::vector<std::string> locked;
+  /// Paths inside that are writable and mounts of their own, so that nobody can rename them, with what is locked below
+  /// them; one that is not there is passed over.
+  std::vector<std::string> pinned;
   std::vector<PassedFd> fds;
   std::string standardOutput;  ///< file to append to; empty: the journal
   std::string standardError;

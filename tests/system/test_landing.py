@@ -257,7 +257,10 @@ def test_hooks_and_configuration_cannot_be_written_by_the_landing(ready, reposit
     script = ("for name in hooks/pre-commit config info/attributes modules/x/config; do "
               "(echo >>/in/source/.git/$name) 2>/dev/null && echo $name >>/in/source/.git/written; "
               "mv /in/source/.git/${name%%/*} /in/source/.git/away 2>/dev/null && echo $name away >>/in/source/.git/written; "
-              "done; echo control >>/in/source/.git/written")
+              "done; mv --no-copy /in/source/.git/objects /in/source/.git/away 2>/dev/null && echo objects away >>/in/source/.git/written; "
+              "mv --no-copy /in/source/.git /in/source/away 2>/dev/null && mv /in/source/away /in/source/.git && echo .git away >>/in/source/.git/written; "
+              "(echo /elsewhere >/in/source/.git/objects/info/alternates) 2>/dev/null && echo alternates >>/in/source/.git/written; "
+              "(echo >>/in/source/.git/objects/pack/control) && rm /in/source/.git/objects/pack/control && echo control >>/in/source/.git/written")
     (unit / "probe.conf").write_text(f"[Service]\nExecStartPre=/bin/sh -c '{script.replace('$', '$$').replace('%', '%%')}'\n")
     run("systemctl", "daemon-reload")
     try:

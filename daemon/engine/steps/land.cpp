@@ -67,6 +67,7 @@ Async<std::expected<StepOutcome, Error>> performLand(StepRun& run) {
   worker.readOnly = {{packed->output, "/in/pack"}};
   worker.writable = std::move(attached->binds);
   worker.locked = std::move(attached->locked);
+  worker.pinned = std::move(attached->pinned);
   auto landed = co_await runWorker(*context.systemd, places, std::move(worker));
   static_cast<void>(removeOutput(places, run.unit("write")));
   static_cast<void>(removeOutput(places, run.unit("pack")));

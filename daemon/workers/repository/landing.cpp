@@ -72,7 +72,7 @@ Landing::Done Landing::readRequest() {
   const std::string name = "coffer-land-" + std::string(step);
   stage_ = source_.ownPath() + "/" + name;
   ref_stage_ = source_.commonPath() + "/" + name;
-  spare_ = source_.isLinked() ? source_.path() + "/." + name : stage_ + "/file";
+  spare_ = source_.path() + "/." + name;
   return {};
 }
 
@@ -164,8 +164,9 @@ Landing::Done Landing::checkObjects() {
   changes_ = std::move(*changed);
   if (changes_.size() > limits::kLandedPaths)
     return refuse(ErrorCode::Limit, "The landing changes more paths than this machine allows.");
+  const auto spare = splitPath(spare_).second;
   for (const auto& change : changes_)
-    if (source_.isLinked() && change.path == splitPath(spare_).second)
+    if (std::string_view(change.path).substr(0, change.path.find('/')) == spare)
       return refuse(ErrorCode::RepositoryUnsupported, "The landing changes the path it writes by: " + change.path);
   for (const auto& change : changes_)
     if (change.old_mode == "160000" || change.new_mode == "160000")

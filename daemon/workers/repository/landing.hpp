@@ -58,7 +58,7 @@ class Landing {
   std::string pack_;
   std::string stage_;      ///< in the own git directory: files of both sides, lock and index before they are in place
   std::string ref_stage_;  ///< in the common one: branches before they are in place; the same where that is the same
-  std::string spare_;      ///< see WorkTree; of a linked worktree it is beside its files, which are on another mount
+  std::string spare_;      ///< see WorkTree; beside the files, since the git directory is another mount
   bool create_ = false;
   bool checked_out_ = false;
   bool ours_ = false;     ///< index.lock is this landing's own, from a run before

@@ -51,8 +51,9 @@ class Land : public Bench {
     EXPECT_EQ(sh("git -C repo status --porcelain"), " M mine\n?? untracked");
     EXPECT_EQ(sh("cd repo && cat file dir top/inside new/deep/file mine && readlink link && ls -d gone || true"),
               "changed\nnow-a-file\ninside\nnew\nedited-but-not-landed\ntool");
-    EXPECT_EQ(sh("ls -A repo/.git | grep -e lock -e coffer || true; find repo/.git -name '*.lock' -o -name 'tmp_*'"),
-              "");
+    EXPECT_EQ(
+        sh("ls -A repo repo/.git | grep -e lock -e coffer || true; find repo/.git -name '*.lock' -o -name 'tmp_*'"),
+        "");
     EXPECT_EQ(sh("git -C repo fsck --strict 2>&1 && git -C repo log -g -1 --format='%H %gn %gs' main"),
               new_ + " Ada Person coffer: landed");
     EXPECT_EQ(sh("cd repo && git notes --ref=cofferdam show " + new_ + " && git rev-list --count refs/notes/cofferdam"),
@@ -86,6 +87,29 @@ TEST_F(Land, MovesAPackedBranch) {
   sh("cd repo && git branch side && git pack-refs --all");
   EXPECT_EQ(land(landing("refs/heads/side")).get("landed"), new_);
   EXPECT_EQ(sh("git -C repo rev-parse side main"), new_ + "\n" + old_);
+}
+
+TEST_F(Land, RefusesWhatStandsInTheWayOfItsSpareFile) {
+  const auto before = state();
+  sh("echo mine >repo/.coffer-land-17-land");
+  EXPECT_EQ(land(landing()).get("refused"), "WrongState");
+  EXPECT_EQ(read("repo/.coffer-land-17-land"), "mine\n");
+  sh("rm repo/.coffer-land-17-land");
+  EXPECT_EQ(state(), before);
+}
+
+TEST_F(Land, RefusesACommitWithPathsWhereItWrites) {
+  for (const auto* path : {".coffer-land-17-land", ".coffer-land-17-land/file"}) {
+    restore();
+    sh("cd work && git reset -q --hard " + old_ + " && mkdir -p $(dirname " + path + ") && echo x >" + path +
+       " && git add -A && git commit -q -m Odd");
+    new_ = sh("git -C work rev-parse HEAD");
+    name_ = sh("rm -rf $TOP/pack && cd work && mkdir $TOP/pack && printf '%s\\n^%s\\n' " + new_ + " " + old_ +
+               " | git pack-objects --revs -q $TOP/pack/pack && cd $TOP/pack && mv *.pack pack && mv *.idx idx");
+    const auto before = state();
+    EXPECT_EQ(land(landing()).get("refused"), "RepositoryUnsupported") << path;
+    EXPECT_EQ(state(), before) << path;
+  }
 }
 
 TEST_F(Land, NothingOfTheRepositoryRuns) {
@@ -233,7 +257,7 @@ TEST_F(Land, WhatLandedAndWasGoneOnFromIsNotLandedAgain) {
     EXPECT_EQ(report.number("again"), 1U) << point << report.get("message") << report.get("fault");
     EXPECT_EQ(report.get("landed"), new_);
     EXPECT_EQ(sh("cd repo && git rev-parse main && cat file dir top/inside mine && git ls-files -s"), before) << point;
-    EXPECT_EQ(sh("ls -A repo/.git | grep -e lock -e coffer || true; find repo/.git -name '*.lock'"), "") << point;
+    EXPECT_EQ(sh("ls -A repo repo/.git | grep -e lock -e coffer || true; find repo/.git -name '*.lock'"), "") << point;
     if (!killed.has("fault")) break;
   }
   EXPECT_GT(after, 2) << "killed between the branch and the end";
