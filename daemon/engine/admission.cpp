@@ -1,6 +1,8 @@
 #include "engine/admission.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include <sys/stat.h>
@@ -34,6 +36,21 @@ ImageSpace imageSpace(const Places& places, std::uint64_t task) {
   return space;
 }
 
+std::uint64_t projectBytes(const Places& places, std::uint64_t project) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(places.projectObjects(project) + "/pack", error)) {
+    struct stat status{};
+    if (::lstat(entry.path().c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(places.checkoutSizes(project), error)) {
+    std::uint64_t size = 0;
+    std::ifstream(entry.path()) >> size;
+    bytes += size;
+  }
+  return bytes;
+}
+
 DiskSpace diskSpace(const Places& places) {
   struct statvfs status{};
   // A disk that cannot be asked has no room.
@@ -43,24 +60,28 @@ DiskSpace diskSpace(const Places& places) {
 }
 
 std::optional<model::Waiting> refusal(const Applicant& applicant, const std::vector<Applicant>& admitted,
-                                      const DiskSpace& disk, std::uint64_t userImages, const AdmissionLimits& limits) {
+                                      const DiskSpace& disk, std::uint64_t userBytes, const AdmissionLimits& limits) {
   if (admitted.size() >= limits.places)
     return model::Waiting{"slot", "It waits for a place: this machine runs " + turns(limits.places) +
                                       " at once "
                                       "(tasks-at-once in cofferd.toml). It goes on by itself."};
-  std::size_t places = 0;
+  const auto places = std::ranges::count(admitted, applicant.owner, &Applicant::owner);
+  if (static_cast<std::size_t>(places) >= limits.placesOfUser)
+    return model::Waiting{"user-slot", "It waits for another task of its owner: one user runs " +
+                                           turns(limits.placesOfUser) +
+                                           " at once (user-tasks-at-once in cofferd.toml). It goes on by itself."};
+  return spaceRefusal(applicant, admitted, disk, userBytes, limits);
+}
+
+std::optional<model::Waiting> spaceRefusal(const Applicant& applicant, const std::vector<Applicant>& admitted,
+                                           const DiskSpace& disk, std::uint64_t userBytes,
+                                           const AdmissionLimits& limits) {
   std::uint64_t promised = 0;
   std::uint64_t promisedToUser = 0;
   for (const auto& other : admitted) {
     promised += other.space.rest;
-    if (other.owner != applicant.owner) continue;
-    ++places;
-    promisedToUser += other.space.rest;
+    if (other.owner == applicant.owner) promisedToUser += other.space.rest;
   }
-  if (places >= limits.placesOfUser)
-    return model::Waiting{"user-slot", "It waits for another task of its owner: one user runs " +
-                                           turns(limits.placesOfUser) +
-                                           " at once (user-tasks-at-once in cofferd.toml). It goes on by itself."};
   const auto wanted = promised + applicant.space.rest + limits.floorBytes;
   if (disk.free < wanted)
     return model::Waiting{"space", "It waits for room on the disk: /var/lib/cofferdam has " + mebibytes(disk.free) +
@@ -70,23 +91,43 @@ std::optional<model::Waiting> refusal(const Applicant& applicant, const std::vec
                                        " that stay free). Make room or delete tasks; it goes on by itself."};
   const auto most = limits.userDiskBytes ? limits.userDiskBytes
                                          : std::max(disk.total / 2, applicant.space.used + applicant.space.rest);
-  const auto userWants = userImages + promisedToUser + applicant.space.rest;
+  const auto userWants = userBytes + promisedToUser + applicant.space.rest;
   if (userWants > most)
     return model::Waiting{
-        "user-space", "It waits for room among its owner's tasks: their disks may come to " + mebibytes(most) +
-                          " (user-disk-mib in cofferd.toml), with this one they could come to " + mebibytes(userWants) +
-                          ". Accept, cancel or delete tasks; it goes on by itself."};
+        "user-space",
+        "It waits for room among its owner's tasks: these and their projects may come to " + mebibytes(most) +
+            " (user-disk-mib in cofferd.toml), with this one they could come to " + mebibytes(userWants) +
+            ". Accept, cancel or delete tasks, or remove projects; it goes on by itself."};
   return std::nullopt;
+}
+
+std::uint64_t Admission::userBytes(std::uint32_t owner) {
+  std::uint64_t bytes = 0;
+  for (const auto task : sources_.tasksOf(owner))
+    bytes += imageSpace(sources_.places, task).used;
+  for (const auto project : sources_.projectsOf(owner))
+    bytes += projectBytes(sources_.places, project);
+  return bytes;
 }
 
 std::optional<model::Waiting> Admission::judge(Applicant& applicant) {
   applicant.space = imageSpace(sources_.places, applicant.task);
   for (auto& other : admitted_)
     other.space = imageSpace(sources_.places, other.task);
-  std::uint64_t userImages = 0;
-  for (const auto task : sources_.tasksOf(applicant.owner))
-    userImages += imageSpace(sources_.places, task).used;
-  return refusal(applicant, admitted_, diskSpace(sources_.places), userImages, sources_.limits());
+  return refusal(applicant, admitted_, diskSpace(sources_.places), userBytes(applicant.owner), sources_.limits());
+}
+
+std::optional<model::Waiting> Admission::enterNow(std::uint64_t task, std::uint32_t owner) {
+  Applicant applicant{task, owner, {}};
+  auto why = judge(applicant);
+  if (!why) admitted_.push_back(applicant);
+  return why;
+}
+
+std::optional<model::Waiting> Admission::full(std::uint32_t owner) {
+  for (auto& other : admitted_)
+    other.space = imageSpace(sources_.places, other.task);
+  return spaceRefusal({0, owner, {}}, admitted_, diskSpace(sources_.places), userBytes(owner), sources_.limits());
 }
 
 Async<bool> Admission::enter(std::uint64_t task, std::uint32_t owner, bool begun) {

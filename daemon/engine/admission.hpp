@@ -32,6 +32,9 @@ struct ImageSpace {
 };
 ImageSpace imageSpace(const Places& places, std::uint64_t task);
 
+/// What a project's commits and checkouts take, in bytes on disk.
+std::uint64_t projectBytes(const Places& places, std::uint64_t project);
+
 struct DiskSpace {
   std::uint64_t free = 0;  ///< bytes for others than the file system's own reserve
   std::uint64_t total = 0;
@@ -45,10 +48,14 @@ struct Applicant {
   ImageSpace space;
 };
 
-/// Why it may not begin now: a code and a sentence; nothing when it may. A pure function. `userImages` is what all
-/// images of the applicant's owner have allocated.
+/// Why it may not begin now: a code and a sentence; nothing when it may. A pure function. `userBytes` is what all images
+/// and projects of the applicant's owner take.
 std::optional<model::Waiting> refusal(const Applicant& applicant, const std::vector<Applicant>& admitted,
-                                      const DiskSpace& disk, std::uint64_t userImages, const AdmissionLimits& limits);
+                                      const DiskSpace& disk, std::uint64_t userBytes, const AdmissionLimits& limits);
+/// The half of it that is about the disk.
+std::optional<model::Waiting> spaceRefusal(const Applicant& applicant, const std::vector<Applicant>& admitted,
+                                           const DiskSpace& disk, std::uint64_t userBytes,
+                                           const AdmissionLimits& limits);
 
 /// Which turns and gates may begin: within the machine's and the user's number, and only while what all that run may
 /// still write fits on the disk above a floor. Who may not begin waits in order of arrival, without holding up others,
@@ -61,6 +68,7 @@ class Admission {
     Places places;
     std::function<AdmissionLimits()> limits;
     std::function<std::vector<std::uint64_t>(std::uint32_t owner)> tasksOf;  ///< that may have images
+    std::function<std::vector<std::uint64_t>(std::uint32_t owner)> projectsOf;
     std::function<void(std::uint64_t task)> changed;  ///< waiting() of the task says another thing
     std::chrono::microseconds spaceCheck = limits::kSpaceCheckTime;
   };
@@ -69,6 +77,10 @@ class Admission {
   /// True once the task may begin; false when it was withdrawn while it waited. `begun`: it runs already (the daemon
   /// was away) and is only counted.
   Async<bool> enter(std::uint64_t task, std::uint32_t owner, bool begun);
+  /// The same without waiting: why it may not begin now, or nothing when it has been admitted.
+  std::optional<model::Waiting> enterNow(std::uint64_t task, std::uint32_t owner);
+  /// Why the owner may not put more on the disk, or nothing when they may.
+  std::optional<model::Waiting> full(std::uint32_t owner);
   /// What was admitted has ended.
   void leave(std::uint64_t task);
   /// Takes a task that waits out of the line; nothing when it does not wait.
@@ -87,6 +99,7 @@ class Admission {
     Completion<bool> admitted;
   };
   [[nodiscard]] std::optional<model::Waiting> judge(Applicant& applicant);
+  [[nodiscard]] std::uint64_t userBytes(std::uint32_t owner);
   Detached watchSpace();
 
   Sources sources_;

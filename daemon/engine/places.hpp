@@ -25,6 +25,9 @@ struct Places {
   [[nodiscard]] std::string projectObjects(std::uint64_t id) const { return project(id) + "/store.git/objects"; }
   [[nodiscard]] std::string checkouts(std::uint64_t id) const { return project(id) + "/checkouts"; }
 
+  /// How many bytes each of those takes, since its files are too many to count each time.
+  [[nodiscard]] std::string checkoutSizes(std::uint64_t id) const { return project(id) + "/sizes"; }
+
   [[nodiscard]] std::string task(std::uint64_t id) const { return state + "/tasks/" + std::to_string(id); }
   [[nodiscard]] std::string taskObjects(std::uint64_t id) const { return task(id) + "/store.git/objects"; }
   [[nodiscard]] std::string diffs(std::uint64_t id) const { return task(id) + "/diffs"; }

@@ -42,6 +42,14 @@ std::vector<std::uint64_t> tasksOf(store::Store& store, std::uint32_t owner) {
   return ids;
 }
 
+std::vector<std::uint64_t> projectsOf(store::Store& store, std::uint32_t owner) {
+  std::vector<std::uint64_t> ids;
+  if (const auto projects = store.projects().list(owner))
+    for (const auto& project : *projects)
+      ids.push_back(project.id);
+  return ids;
+}
+
 // Steps that mount the task's images.
 bool usesImages(model::StepKind kind) { return takesSlot(kind) || kind == model::StepKind::Import; }
 bool cleansUp(model::StepKind kind) { return kind == model::StepKind::CleanUp || kind == model::StepKind::Erase; }
@@ -54,7 +62,8 @@ Scheduler::Scheduler(Context& context, Canary& canary, Settings settings, Told t
       settings_(settings),
       told_(std::move(told)),
       admission_({context.event, context.places, [this] { return admissionLimits(settings_.configuration->current()); },
-                  [this](std::uint32_t owner) { return tasksOf(*context_.store, owner); }, std::move(waits)}) {}
+                  [this](std::uint32_t owner) { return tasksOf(*context_.store, owner); },
+                  [this](std::uint32_t owner) { return projectsOf(*context_.store, owner); }, std::move(waits)}) {}
 
 void Scheduler::resume() {
   resumed_ = true;

@@ -50,6 +50,9 @@ class Scheduler {
                                            std::vector<std::string> texts = {},
                                            std::vector<store::Finding> findings = {}, const Call& call = {});
 
+  /// Which turns and gates may run; who tries an agent asks too.
+  [[nodiscard]] Admission& admission() { return admission_; }
+
   /// Looks again at what waits to begin: the limits have changed.
   void reconsider() { admission_.reconsider(); }
   /// What the task's open step waits for before it begins: a place, or room on the disk.

@@ -9,6 +9,7 @@
 #include "engine/step_run.hpp"
 #include "model/digest.hpp"
 #include "model/limits.hpp"
+#include "os/beneath.hpp"
 
 namespace coffer::engine {
 
@@ -16,6 +17,13 @@ namespace {
 
 std::uint64_t machineMemory() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::expected<void, Error> noteSize(const std::string& path, const std::string& name, std::uint64_t bytes) {
+  if (auto made = makePath(path); !made) return made;
+  auto directory = os::openDirectory(path);
+  if (!directory) return std::unexpected(directory.error());
+  return os::writeFile(directory->get(), name, std::to_string(bytes), 0600);
 }
 
 }  // namespace
@@ -113,6 +121,9 @@ Async<std::expected<std::string, Error>> ensureCheckout(StepRun& run, std::strin
   worker.readOnly = stores(run, false);
   auto made = co_await runWorker(*run.context->systemd, places, std::move(worker));
   if (!made) co_return std::unexpected(made.error());
+  // Its size first: a checkout that nobody counts is worse than a size of none.
+  auto sized = noteSize(places.checkoutSizes(run.project.id), name, made->report.number("bytes"));
+  if (!sized) co_return std::unexpected(sized.error());
   auto kept = keepTree(made->output, "tree", places.checkouts(run.project.id), name);
   static_cast<void>(removeOutput(places, run.unit("base")));
   if (!kept) co_return std::unexpected(kept.error());

@@ -69,11 +69,14 @@ std::expected<void, Error> writeGitDirectory(const workers::Job& job, const std:
   return {};
 }
 
-/// Sets the time of what was just written, never through a link.
-void dateBack(const std::string& tree, std::string_view path) {
+/// Sets the time of what was just written, never through a link. Gives the bytes that it takes on disk.
+std::uint64_t dateBack(const std::string& tree, std::string_view path) {
   const time_t then = std::time(nullptr) - kDatedBack;
   const timespec times[2] = {{then, 0}, {then, 0}};
-  ::utimensat(AT_FDCWD, (tree + "/" + std::string(path)).c_str(), times, AT_SYMLINK_NOFOLLOW);
+  const auto file = tree + "/" + std::string(path);
+  ::utimensat(AT_FDCWD, file.c_str(), times, AT_SYMLINK_NOFOLLOW);
+  struct stat status{};
+  return ::lstat(file.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * 512 : 0;
 }
 
 }  // namespace
@@ -117,8 +120,9 @@ workers::Outcome checkout(const workers::Job& job) {
     written = *list;
   }
   std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
   for (std::string_view rest = written; !rest.empty(); ++files)
-    dateBack(tree, take(rest, '\0'));
+    bytes += dateBack(tree, take(rest, '\0'));
   // Entries whose time now differs are read once and recorded as they are.
   if (const auto refreshed = git->run({.arguments = {"update-index", "-q", "--refresh"}}); !refreshed)
     return std::unexpected(refreshed.error());
@@ -128,6 +132,7 @@ workers::Outcome checkout(const workers::Job& job) {
   Records report;
   report.add("tree", *id);
   report.add("files", files);
+  report.add("bytes", bytes);
   // Not a fault: a commit with line ends that its own attributes would not write is never clean, here or anywhere.
   report.add("differing", static_cast<std::uint64_t>(std::ranges::count(*differing, '\0')));
   return report;

@@ -71,6 +71,7 @@ class Waiting : public testing::Test {
     sources.places.state = state_.string();
     sources.limits = [] { return AdmissionLimits{.places = 2, .placesOfUser = 2, .userDiskBytes = 4 * kMiB}; };
     sources.tasksOf = [](std::uint32_t) { return std::vector<std::uint64_t>{1, 2, 3}; };
+    sources.projectsOf = [](std::uint32_t) { return std::vector<std::uint64_t>{7}; };
     sources.changed = [this](std::uint64_t) { ++told_; };
     sources.spaceCheck = std::chrono::milliseconds(5);
     admission_ = std::make_unique<Admission>(std::move(sources));
@@ -110,6 +111,30 @@ TEST_F(Waiting, ForSpaceEndsByItselfWhenThereIsSome) {
   while (sd_event_run(event_, 100'000) > 0) {
   }
   EXPECT_EQ(sd_event_run(event_, 50'000), 0) << "nothing wakes up while nobody waits";
+}
+
+TEST_F(Waiting, IsForWhatProjectsTakeAsWell) {
+  EXPECT_EQ(admission_->full(1000), std::nullopt);
+  const auto project = state_ / "projects/7";
+  std::filesystem::create_directories(project / "store.git/objects/pack");
+  std::filesystem::create_directories(project / "sizes");
+  std::ofstream(project / "store.git/objects/pack/pack-x.pack") << std::string(2 * kMiB, 'x');
+  std::ofstream(project / "sizes/commit-x") << 3 * kMiB;
+  EXPECT_EQ(projectBytes(Places{.state = state_.string()}, 7), 5 * kMiB);
+  EXPECT_EQ(code(admission_->full(1000)), "user-space");
+  std::optional<bool> admitted;
+  enter(*admission_, 2, admitted);
+  EXPECT_EQ(code(admission_->waiting(2)), "user-space");
+  admission_->withdraw(2);
+}
+
+TEST_F(Waiting, IsNotForWhoAsksForNowOrNever) {
+  EXPECT_EQ(admission_->enterNow(1, 1000), std::nullopt);
+  EXPECT_EQ(admission_->enterNow(2, 1000), std::nullopt);
+  EXPECT_EQ(code(admission_->enterNow(3, 1000)), "slot");
+  EXPECT_FALSE(admission_->contended());
+  admission_->leave(1);
+  EXPECT_EQ(admission_->enterNow(3, 1000), std::nullopt);
 }
 
 TEST_F(Waiting, ForAPlaceEndsWhenAnotherLeavesAndCanBeGivenUp) {
