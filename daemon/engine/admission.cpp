@@ -93,12 +93,32 @@ std::optional<model::Waiting> spaceRefusal(const Applicant& applicant, const std
                                          : std::max(disk.total / 2, applicant.space.used + applicant.space.rest);
   const auto userWants = userBytes + promisedToUser + applicant.space.rest;
   if (userWants > most)
-    return model::Waiting{
-        "user-space",
-        "It waits for room among its owner's tasks: these and their projects may come to " + mebibytes(most) +
-            " (user-disk-mib in cofferd.toml), with this one they could come to " + mebibytes(userWants) +
-            ". Accept, cancel or delete tasks, or remove projects; it goes on by itself."};
+    return model::Waiting{"user-space",
+                          "It waits for room among its owner's tasks: these and their projects may come to " +
+                              mebibytes(most) + " (user-disk-mib in cofferd.toml), with this one they could come to " +
+                              mebibytes(userWants) +
+                              ". Accept, cancel or delete tasks, or remove projects; it goes on by itself."};
   return std::nullopt;
+}
+
+Error refusedNow(const model::Waiting& why) {
+  if (why.code == "slot")
+    return {
+        ErrorCode::Busy,
+        "this machine runs as many turns and gates as it may at once (tasks-at-once in cofferd.toml): try again when "
+        "one has ended"};
+  if (why.code == "user-slot")
+    return {ErrorCode::Busy,
+            "you run as many turns and gates as one user may at once (user-tasks-at-once in cofferd.toml): try again "
+            "when one has ended"};
+  if (why.code == "space")
+    return {ErrorCode::NoSpace,
+            "the disk of /var/lib/cofferdam has no room above what runs may still write and what stays free "
+            "(free-space-mib in cofferd.toml): make room or delete tasks, then try again"};
+  return {
+      ErrorCode::NoSpace,
+      "your tasks and projects take as much of the disk as they may (user-disk-mib in cofferd.toml): accept, cancel "
+      "or delete tasks, or remove projects, then try again"};
 }
 
 std::uint64_t Admission::userBytes(std::uint32_t owner) {

@@ -10,6 +10,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "dbus/error.hpp"
 #include "engine/places.hpp"
 #include "model/actions.hpp"
 #include "model/limits.hpp"
@@ -48,14 +49,17 @@ struct Applicant {
   ImageSpace space;
 };
 
-/// Why it may not begin now: a code and a sentence; nothing when it may. A pure function. `userBytes` is what all images
-/// and projects of the applicant's owner take.
+/// Why it may not begin now: a code and a sentence; nothing when it may. A pure function. `userBytes` is what all
+/// images and projects of the applicant's owner take.
 std::optional<model::Waiting> refusal(const Applicant& applicant, const std::vector<Applicant>& admitted,
                                       const DiskSpace& disk, std::uint64_t userBytes, const AdmissionLimits& limits);
 /// The half of it that is about the disk.
 std::optional<model::Waiting> spaceRefusal(const Applicant& applicant, const std::vector<Applicant>& admitted,
                                            const DiskSpace& disk, std::uint64_t userBytes,
                                            const AdmissionLimits& limits);
+
+/// The same for a call, which is refused instead of waiting: Busy or NoSpace.
+Error refusedNow(const model::Waiting& why);
 
 /// Which turns and gates may begin: within the machine's and the user's number, and only while what all that run may
 /// still write fits on the disk above a floor. Who may not begin waits in order of arrival, without holding up others,

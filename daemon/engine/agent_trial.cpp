@@ -74,8 +74,8 @@ Async<std::expected<api::AgentTestView, Error>> turns(StepRun& trial) {
 
 }  // namespace
 
-Async<std::expected<api::AgentTestView, Error>> tryAgent(Context& context, Settings settings, std::uint32_t owner,
-                                                         std::string binding) {
+Async<std::expected<api::AgentTestView, Error>> tryAgent(Context& context, Admission& admission, Settings settings,
+                                                         std::uint32_t owner, std::string binding) {
   // A number of a task that is never made: everything of it has a name that belongs to nobody else, and after a crash
   // it is swept away like what is left of any other.
   auto id = context.store->tasks().newId();
@@ -93,6 +93,8 @@ Async<std::expected<api::AgentTestView, Error>> tryAgent(Context& context, Setti
   if (auto images = co_await makeImages(context, *id, owner, sizes.taskImageMib << 20U, sizes.outputImageMib << 20U);
       !images)
     result = std::unexpected(images.error());
+  else if (const auto why = admission.enterNow(*id, owner))
+    result = std::unexpected(refusedNow(*why));
   else
     result = co_await turns(trial);
   StepRun end = trial;
@@ -102,6 +104,7 @@ Async<std::expected<api::AgentTestView, Error>> tryAgent(Context& context, Setti
     log::warning("what is left of a test of an agent is taken away at the next start: " + cleaned.error().message);
   else
     removeTaskDirectory(context, *id);
+  admission.leave(*id);
   co_return result;
 }
 

@@ -415,7 +415,7 @@ Detached Engine::testAgentNow(std::uint32_t user, std::string binding, api::Done
   if (!sealed)
     result = std::unexpected(sealed.error());
   else
-    result = co_await tryAgent(context_, settings(), user, std::move(binding));
+    result = co_await tryAgent(context_, scheduler_->admission(), settings(), user, std::move(binding));
   testing_.erase(user);
   done(std::move(result));
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import run
+from test_bounds import setting  # noqa: F401
 from people import CallError, Person
 
 pytestmark = pytest.mark.deadline(500)
@@ -75,6 +76,18 @@ def test_agent_that_is_refused_by_its_provider_says_so(cofferd, scripted_model, 
         assert result.returncode == 1 and not told["Answered"] and told["Outcome"] == "auth-failed", told
     finally:
         carol.call(provider, "Provider", "Remove", "(a{sv})", ({},))
+
+
+def test_agent_is_tried_only_when_a_turn_might_begin(cofferd, instant_agent, carol, setting):
+    """The machine has no room for one more turn, or the user has none."""
+    path = "/org/cofferdam/Cofferdam1/agent/instant"
+    for limit in ("free-space-mib = 1000000000", "user-disk-mib = 1"):
+        setting(limit)
+        with pytest.raises(CallError) as refused:
+            carol.call(path, "Agent", "Test", "(a{sv})", ({},), timeout=300)
+        assert refused.value.name == "NoSpace" and limit.split()[0] in refused.value.message
+    setting("")
+    assert carol.call(path, "Agent", "Test", "(a{sv})", ({},), timeout=300)
 
 
 def test_agent_that_is_not_there_cannot_be_tried(cofferd, carol):
