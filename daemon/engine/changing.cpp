@@ -195,6 +195,7 @@ Detached Engine::addProjectNow(api::Request request, store::Project project, api
     co_return;
   }
   project.id = *id;
+  co_await swept();
   StepRun run;
   run.context = &context_;
   run.settings = settings();
@@ -318,6 +319,7 @@ Detached Engine::createTaskNow(api::Request request, model::Created fact, std::s
                                std::optional<std::string> plan, api::Done<std::uint64_t> done) {
   std::vector<std::string> texts = {prompt};
   if (plan) {
+    co_await swept();
     auto draft = co_await checkPlan(fact, *plan);
     if (!draft) {
       done(std::unexpected(draft.error()));
@@ -411,6 +413,7 @@ void Engine::testAgent(const api::Request& request, const std::string& agent, co
 
 Detached Engine::testAgentNow(std::uint32_t user, std::string binding, api::Done<api::AgentTestView> done) {
   std::expected<api::AgentTestView, Error> result;
+  co_await swept();
   auto sealed = co_await canary_->prove(configuration_.current().acceptMissing);
   if (!sealed)
     result = std::unexpected(sealed.error());

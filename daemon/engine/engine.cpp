@@ -126,7 +126,17 @@ std::expected<void, Error> Engine::start() {
 
 Detached Engine::goOn() {
   co_await sweep(context_);
+  isSwept_ = true;
   scheduler_->resume();
+  for (auto& waiting : std::exchange(untilSwept_, {}))
+    waiting.set({});
+}
+
+Async<Done> Engine::swept() {
+  if (isSwept_) co_return Done{};
+  Completion<Done> gone;
+  untilSwept_.push_back(gone);
+  co_return co_await gone;
 }
 
 void Engine::readFiles() {

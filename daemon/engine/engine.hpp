@@ -87,6 +87,9 @@ class Engine : public api::Backend {
  private:
   [[nodiscard]] Settings settings() const { return {&configuration_, &agents_, &providers_, &prompts_, &risky_}; }
   Detached goOn();
+  /// Waits until what an earlier daemon left is gone. What is started for a call has no task that keeps the sweep from
+  /// it.
+  Async<Done> swept();
   void readFiles();
   void checkUids();
   std::expected<void, Error> applyRules();
@@ -121,6 +124,8 @@ class Engine : public api::Backend {
   std::unique_ptr<Canary> canary_;
   std::unique_ptr<Scheduler> scheduler_;
   api::Observer* observer_ = nullptr;
+  bool isSwept_ = false;
+  std::vector<Completion<Done>> untilSwept_;
   std::set<std::uint32_t> testing_;  ///< users who try an agent now
 
   agents::ConfigurationFile configuration_;

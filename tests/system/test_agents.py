@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import run
+from conftest import TESTS, reload_cofferd, run
 from test_bounds import setting  # noqa: F401
 from people import CallError, Person
 
@@ -88,6 +88,31 @@ def test_agent_is_tried_only_when_a_turn_might_begin(cofferd, instant_agent, car
         assert refused.value.name == "NoSpace" and limit.split()[0] in refused.value.message
     setting("")
     assert carol.call(path, "Agent", "Test", "(a{sv})", ({},), timeout=300)
+
+
+@pytest.fixture
+def slow_agent(instant_agent):
+    """The instant agent, but each of its turns takes four seconds."""
+    script, file = Path("/opt/agents/bin/cofferdam-slow"), Path("/etc/cofferdam/agents/slow.toml")
+    script.write_text('#!/bin/sh\nsleep 4\nexec /opt/agents/bin/cofferdam-instant "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    text = (TESTS / "agents" / "instant.toml").read_text(encoding="utf-8")
+    file.write_text(text.replace("cofferdam-instant", "cofferdam-slow"), encoding="utf-8")
+    reload_cofferd()
+    yield "slow"
+    script.unlink()
+    file.unlink()
+    reload_cofferd()
+
+
+def test_what_the_call_that_starts_the_daemon_asks_for_is_not_swept_away(cofferd, slow_agent, carol):
+    """What an earlier daemon left takes two seconds to go; meanwhile an agent would be at work."""
+    cofferd.stop()
+    run("systemd-run", "--quiet", "--unit=coffer-999999-0-planner-1.service", "--property=TimeoutStopSec=2",
+        "sh", "-c", "trap '' TERM; while :; do sleep 1; done")
+    told = carol.call("/org/cofferdam/Cofferdam1/agent/slow", "Agent", "Test", "(a{sv})", ({},), timeout=300)[0]
+    assert told["Answered"] and told["Resumed"], told
+    assert run("systemctl", "is-active", "coffer-999999-0-planner-1.service", check=False).stdout.strip() != "active"
 
 
 def test_agent_that_is_not_there_cannot_be_tried(cofferd, carol):
