@@ -252,6 +252,8 @@ void Engine::createTask(const api::Request& request, std::uint64_t projectId, co
   if (*kept) return done(Records::decimal(**kept));
   const auto project = store_->projects().get(projectId);
   if (!project) return done(std::unexpected(project.error()));
+  if (project->removed)
+    return done(std::unexpected(Error{ErrorCode::UnknownObject, "the project " + project->name + " was removed"}));
   if (project->owner != request.caller.uid)
     return done(std::unexpected(Error{ErrorCode::AccessDenied, "a task belongs to the owner of its project"}));
   if (prompt.find_first_not_of(" \t\r\n") == std::string::npos)
@@ -323,6 +325,12 @@ Detached Engine::createTaskNow(api::Request request, model::Created fact, std::s
     auto draft = co_await checkPlan(fact, *plan);
     if (!draft) {
       done(std::unexpected(draft.error()));
+      co_return;
+    }
+    const auto project = store_->projects().get(fact.project);
+    if (!project || project->removed) {
+      done(std::unexpected(
+          Error{ErrorCode::UnknownObject, "the project was removed while the plan was read, so no task was made"}));
       co_return;
     }
     fact.plan = std::move(*draft);

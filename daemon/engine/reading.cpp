@@ -55,7 +55,7 @@ std::optional<api::Ownership> Engine::owner(api::ObjectKind kind, std::uint64_t 
     }
     case api::ObjectKind::Project: {
       const auto project = store_->projects().get(id);
-      if (!project) return std::nullopt;
+      if (!project || project->removed) return std::nullopt;
       return api::Ownership{project->owner, false};
     }
     case api::ObjectKind::Provider: {

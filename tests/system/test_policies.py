@@ -1,9 +1,12 @@
 """Where a person is asked, and where nobody is."""
 
 import json
+import threading
+from pathlib import Path
 
 import pytest
-from people import CallError, Task, variants
+from conftest import run
+from people import CallError, Person, Task, variants
 from test_tasks import AGENTS, until_done
 
 pytestmark = pytest.mark.deadline(300)
@@ -82,6 +85,45 @@ def test_a_plan_that_cannot_be_used_makes_no_task(carol, project, plan):
         carol.create_task(project, "Do what the plan says", plan=plan)
     assert refused.value.name == "InvalidArgument" and "plan cannot be used" in refused.value.message
     assert len(carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 1000))[0]) == before
+
+
+def test_a_project_that_is_removed_while_a_plan_is_read_gets_no_task(cofferd, instant_agent, carol, repository, bus):
+    project = carol.add_project(repository, test=["make test"], agents=AGENTS)
+    last = carol.create_task(project, "Say more")
+    last.cancel()
+    last.until("cancelled", seconds=60)
+    # The collector of the next number waits until it finds a file.
+    unit = f"coffer-{last.id + 1}-0-planner-0-plan"
+    drop_in = Path(f"/run/systemd/system/{unit}.service.d")
+    drop_in.mkdir(parents=True)
+    (drop_in / "wait.conf").write_text("[Service]\nExecStartPre=/bin/sh -c 'until [ -e /in/go ]; do sleep 0.1; done'\n", encoding="utf-8")
+    run("systemctl", "daemon-reload")
+    other, outcome = Person("carol"), []
+
+    def create():
+        try:
+            outcome.append(other.create_task(project, "Do what the plan says", plan=PLAN))
+        except CallError as error:
+            outcome.append(error)
+    creating = threading.Thread(target=create)
+    try:
+        creating.start()
+        bus.until(lambda: run("systemctl", "is-active", f"{unit}.service", check=False).stdout.strip() == "activating",
+                  sender="org.freedesktop.systemd1")
+        carol.call(project, "Project", "Remove", "(a{sv})", ({},))
+        Path(f"/run/cofferdam/in/{unit}/go").touch(mode=0o644)
+        creating.join(60)
+        assert isinstance(outcome[0], CallError) and outcome[0].name == "UnknownObject" and "removed" in outcome[0].message
+        with pytest.raises(CallError) as refused:
+            carol.create_task(project, "Say more")
+        assert refused.value.name == "UnknownObject"
+        assert [row["Id"] for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 1000))[0] if row["Id"] > last.id] == []
+        assert list(Path("/var/lib/cofferdam/tasks").glob(str(last.id + 1))) == []
+    finally:
+        (drop_in / "wait.conf").unlink()
+        drop_in.rmdir()
+        run("systemctl", "daemon-reload")
+        other.close()
 
 
 def test_a_project_without_a_command_says_what_is_missing(cofferd, instant_agent, carol, repository, as_user):
