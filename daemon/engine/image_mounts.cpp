@@ -82,7 +82,8 @@ Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runCheck(Context& c
     end = co_await context.systemd->waitForEnd(unit->name);
   else
     end = std::unexpected(started.error());
-  co_await context.systemd->remove(unit->name);
+  // What may still write to the image has it: it is not given back then.
+  if (auto gone = co_await context.systemd->remove(unit->name); !gone) co_return std::unexpected(gone.error());
   co_return end;
 }
 
@@ -95,7 +96,7 @@ Async<std::expected<Checked, Error>> check(Context& context, std::uint64_t task,
   if (!uid) co_return std::unexpected(uid.error());
   auto identity = context.identities.announce(*uid);
   if (!identity) co_return std::unexpected(identity.error());
-  co_await context.systemd->remove(unit + ".service");
+  if (auto gone = co_await context.systemd->remove(unit + ".service"); !gone) co_return std::unexpected(gone.error());
   const std::vector<std::string> points = {"image"};
   auto in = writeInput(context.places, unit, *identity, {}, points);
   if (!in) co_return std::unexpected(in.error());
@@ -112,11 +113,11 @@ Async<std::expected<Checked, Error>> check(Context& context, std::uint64_t task,
   spec.limits.memoryBytes = limits::kImageCheckMemory;
   spec.writable = {{path, "/in/image"}};
   auto end = co_await runCheck(context, std::move(spec));
+  if (!end) co_return std::unexpected(end.error());
   if (::fchown(file.get(), 0, 0) < 0)
     co_return failed("take the disk image of task " + std::to_string(task) + " back from its check");
   static_cast<void>(removeInput(context.places, unit));
   context.releaseUid(task, unit);
-  if (!end) co_return std::unexpected(end.error());
   co_return verdict(*end);
 }
 
