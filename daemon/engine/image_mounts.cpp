@@ -16,6 +16,7 @@
 #include "model/limits.hpp"
 #include "os/beneath.hpp"
 #include "os/log.hpp"
+#include "workers/record.hpp"
 
 namespace coffer::engine {
 namespace {
@@ -24,6 +25,8 @@ namespace {
 constexpr const char* kMountedMark = "mounted";
 // There from before an image is made anew until its writer's workspace has been brought to the last import.
 constexpr const char* kLostMark = "lost";
+// What happened to the images, until everybody knows.
+constexpr const char* kNotice = "notice";
 
 struct Image {
   std::string name;  ///< what coffer-walls calls it
@@ -63,6 +66,49 @@ std::expected<void, Error> setMark(const std::string& directory, const char* mar
 std::expected<void, Error> takeMark(const std::string& directory, const char* mark) {
   if (::unlink((directory + "/" + mark).c_str()) < 0 && errno != ENOENT) return failed("forget a mark of ours");
   return {};
+}
+
+// What is to be told: what no agent has read yet, and what the agent of a turn was told whose fact may not be stored.
+struct Notice {
+  std::string fresh;
+  std::string step;
+  std::string told;
+};
+
+Notice readNotice(const std::string& directory) {
+  Notice notice;
+  auto opened = os::openDirectory(directory);
+  if (!opened) return notice;
+  const auto bytes = os::readBeneath(opened->get(), kNotice, limits::kTextBytes);
+  const auto records = bytes ? Records::parse(*bytes) : std::unexpected(std::string());
+  if (!records) return notice;
+  notice.fresh = records->get("fresh");
+  notice.step = records->get("step");
+  notice.told = records->get("told");
+  return notice;
+}
+
+std::expected<void, Error> writeNotice(const std::string& directory, const Notice& notice) {
+  if (notice.fresh.empty() && notice.told.empty()) return takeMark(directory, kNotice);
+  auto opened = os::openDirectory(directory);
+  if (!opened) return std::unexpected(opened.error());
+  Records records;
+  records.add("fresh", notice.fresh);
+  records.add("step", notice.step);
+  records.add("told", notice.told);
+  return os::writeFile(opened->get(), kNotice, records.serialize(), 0600, true);
+}
+
+std::string joined(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : " ") + second;
+}
+
+// A turn whose fact was stored with its end known has told the person as well.
+bool isTold(Context& context, const std::string& step) {
+  const auto run = context.store->runs().byUnit(step);
+  if (!run || !*run) return false;
+  const auto& end = (*run)->end;
+  return end.ended != 0 && end.result != "interrupted" && end.result != "not-started";
 }
 
 enum class Checked { Good, Mended, Broken };
@@ -151,7 +197,7 @@ Async<std::expected<std::string, Error>> recover(Context& context, std::uint64_t
 
 }  // namespace
 
-Async<std::expected<std::string, Error>> mountImages(Context& context, std::uint64_t task, std::uint32_t owner) {
+Async<std::expected<void, Error>> mountImages(Context& context, std::uint64_t task, std::uint32_t owner) {
   const auto directory = context.places.task(task);
   std::string told;
   const auto images = imagesOf(task);
@@ -165,6 +211,9 @@ Async<std::expected<std::string, Error>> mountImages(Context& context, std::uint
   if (!told.empty()) {
     told.pop_back();
     log::warning("task " + std::to_string(task) + ": " + told, {{names::kFieldTask, std::to_string(task)}});
+    auto notice = readNotice(directory);
+    notice.fresh = joined(notice.fresh, told);
+    if (auto kept = writeNotice(directory, notice); !kept) co_return kept;
   }
   if (auto set = setMark(directory, kMountedMark); !set) co_return std::unexpected(set.error());
   for (const auto& image : images) {
@@ -173,7 +222,21 @@ Async<std::expected<std::string, Error>> mountImages(Context& context, std::uint
     if (auto mounted = context.walls->mountImage(image.name, file.get(), image.noExec); !mounted)
       co_return std::unexpected(mounted.error());
   }
-  co_return told;
+  co_return {};
+}
+
+std::expected<std::string, Error> tellTurn(Context& context, std::uint64_t task, const std::string& step) {
+  const auto directory = context.places.task(task);
+  auto notice = readNotice(directory);
+  if (notice.step != step && isTold(context, notice.step)) notice.told.clear();
+  notice = {{}, step, joined(notice.told, notice.fresh)};
+  if (auto kept = writeNotice(directory, notice); !kept) return std::unexpected(kept.error());
+  return notice.told;
+}
+
+std::string toldInTurn(const Context& context, std::uint64_t task, const std::string& step) {
+  auto notice = readNotice(context.places.task(task));
+  return notice.step == step ? std::move(notice.told) : std::string{};
 }
 
 std::expected<void, Error> unmountImages(Context& context, std::uint64_t task) {

@@ -147,8 +147,7 @@ std::expected<void, Error> Session::listeners() {
 
 Async<std::expected<void, Error>> Session::open() {
   auto images = co_await mountImages(context_, spec_.task, spec_.owner);
-  if (!images) co_return std::unexpected(images.error());
-  notice_ = std::move(*images);
+  if (!images) co_return images;
   if (auto mounted = mounts(); !mounted) co_return mounted;
   co_return listeners();
 }

@@ -60,8 +60,6 @@ class Session {
   [[nodiscard]] std::string directory(const std::string& name) const;
   /// Whether anything is in it.
   [[nodiscard]] bool holds(const std::string& name) const;
-  /// What open() found wrong with the images and did about it, as a sentence; mostly empty.
-  [[nodiscard]] const std::string& notice() const { return notice_; }
   /// The files that standard output and error of a unit are appended to; made so that the unit can only add to them.
   std::expected<std::pair<std::string, std::string>, Error> outputs(const std::string& unit) const;
   [[nodiscard]] std::string outputFile(const std::string& unit, const char* which) const;
@@ -84,7 +82,6 @@ class Session {
 
   Context& context_;
   SessionSpec spec_;
-  std::string notice_;
   PassedFds names_;     ///< what the resolver is to answer on
   PassedFds endpoint_;  ///< what the gateway is to answer on
 };

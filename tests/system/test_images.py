@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import run
+from moments import until
 from people import Person
 
 pytestmark = pytest.mark.deadline(400)
@@ -66,11 +67,23 @@ def test_an_image_that_was_cut_off_is_checked_before_it_is_mounted_and_that_is_t
     task.accept_plan()
     bus.until(lambda: active(f"coffer-{task.id}-0-writer-1.service"), seconds=60, sender="org.freedesktop.systemd1")
     assert image(task).with_name("mounted").exists()
+    # The agent has written down its session, which its next attempt goes on with.
+    said = Path(f"/run/cofferdam/img/t{task.id}-out/coffer-{task.id}-0-writer-1.out")
+    until(lambda: "start" in said.read_text(encoding="utf-8"))
     cut_power(task, cofferd)
     cofferd.start()
+    # The turn that was cut off had begun without knowing; its next attempt is told, and the person when that has ended.
+    bus.until(lambda: active(f"coffer-{task.id}-0-writer-2.service"), seconds=120, sender="org.freedesktop.systemd1")
+    prompt = Path(f"/run/cofferdam/in/coffer-{task.id}-0-writer-2/request.md").read_text(encoding="utf-8")
+    assert prompt.count("The task's disk was not unmounted cleanly") == 1 and "From Cofferdam" in prompt
+    # Neither is it lost when cofferd goes now, nor told again.
+    cofferd.restart()
     commit = goes_on(task, carol)
     assert repository.head() == commit
-    assert any("was not unmounted cleanly" in notice for notice in notices(task)), task.events()
+    [notice] = notices(task)
+    assert notice.count("The task's disk was not unmounted cleanly") == 1
+    [told] = [event for event in task.events() if event[3] == "turn-ended" and "notice" in event[4]]
+    assert told[4]["role"] == "writer" and told[4]["outcome"] == "ok", told
     said = [entry["MESSAGE"] for entry in journal.entries(_SYSTEMD_UNIT=f"coffer-{task.id}-0-fsck-image-1.service")]
     assert any("Pass 1: Checking inodes" in line for line in said), said
     # It was nobody's but the worker's while it was checked, and root's again afterwards.
@@ -91,7 +104,7 @@ def test_an_image_that_cannot_be_mended_is_made_anew_from_the_last_import_and_th
         disk.write(os.urandom(1 << 20))
     cofferd.start()
     goes_on(task, carol)
-    assert any("was made anew" in notice for notice in notices(task)), task.events()
+    assert ["was made anew" in notice for notice in notices(task)] == [True], task.events()
     # The first turn's line came from the import, the second's from the turn that was run again.
     assert repository.run("cat", "instant.txt").stdout.splitlines() == ["turn write in round 0", "turn fix-review in round 1"]
     # A new home: the agent that was told its old session would have refused it.

@@ -53,7 +53,7 @@ Async<std::expected<StepOutcome, Error>> performCleanUp(StepRun& run) {
     }
   }
   const auto directory = context.places.task(run.task.id);
-  for (const char* file : {"image", "image.new", "output.image", "output.image.new", "mounted", "lost"})
+  for (const char* file : {"image", "image.new", "output.image", "output.image.new", "mounted", "lost", "notice"})
     note(removeFrom(directory, file));
   const auto prefix = "coffer-" + std::to_string(run.task.id) + "-";
   for (const auto& name : namesBelow(context.places.inputs(), prefix))

@@ -35,7 +35,9 @@ Async<std::expected<void, Error>> makeGood(StepRun& run, TurnPlan& plan, Session
     if (!anew) co_return std::unexpected(anew.error());
     plan = std::move(*anew);
   }
-  auto notice = session.notice();
+  auto told = tellTurn(context, run.task.id, run.step.name);
+  if (!told) co_return std::unexpected(told.error());
+  auto notice = std::move(*told);
   if (writes(run) && imageLost(context, run.task.id)) {
     if (notice.empty()) notice = "The task's disk was lost in a crash: the work is as it was last taken in.";
     if (!run.task.writerCommit.empty()) {

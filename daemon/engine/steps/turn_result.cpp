@@ -5,6 +5,7 @@
 
 #include <sys/statvfs.h>
 
+#include "engine/image_mounts.hpp"
 #include "engine/keep.hpp"
 #include "model/digest.hpp"
 #include "model/limits.hpp"
@@ -191,7 +192,8 @@ Async<TurnResult> readTurn(StepRun& run, const TurnPlan& plan, Session& session,
   fact.usage.requests = static_cast<std::int64_t>(metered.number("requests"));
   if (end.endedUs > end.startedUs) fact.usage.wallMicros = static_cast<std::int64_t>(end.endedUs - end.startedUs);
   fact.session = report.get("session");
-  fact.notice = session.notice();
+  // An agent that was cut off may not have read it: it is told again, and the person with it.
+  if (known) fact.notice = toldInTurn(*run.context, run.task.id, run.step.name);
   outcome.text = report.get("text");
 
   const auto agentError = report.get("error-class");
