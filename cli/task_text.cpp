@@ -21,7 +21,11 @@ TaskText readTaskText(TaskClient& task, const std::string& what, std::optional<s
   for (int restarts = 0;;) {
     const auto [text, next, digest] = task.readText(what, offset, kPieceBytes, options);
     // The text changed between two pieces: pieces of two texts are no text, so it is read again from its beginning.
-    if (offset != 0 && digest != result.digest && restarts < kRestarts) {
+    if (offset != 0 && digest != result.digest) {
+      if (restarts == kRestarts) {
+        result.cut = true;
+        return result;
+      }
       ++restarts;
       result = {};
       offset = 0;

@@ -11,7 +11,7 @@ namespace coffer::cli {
 struct TaskText {
   std::string text;    ///< as the bus gave it: not yet visible
   std::string digest;  ///< of the whole
-  bool cut = false;    ///< there was more than kLogShownBytes
+  bool cut = false;    ///< there was more than kLogShownBytes, or it changed again and again while it was read
 };
 
 /// A text of a task, read in pieces, so that it also works over ssh. `what` as in Task.ReadText; `run`: of this run.

@@ -392,7 +392,8 @@ void Feed::readPiece() {
     return;
   }
   // The text changed between two pieces: pieces of two texts are no text.
-  if (text.offset != 0 && digest != text.digest && text.restarts < kRestarts) {
+  if (text.offset != 0 && digest != text.digest) {
+    if (text.restarts == kRestarts) return takePiece({}, true, true);
     const auto stamp = text.stamp;
     const auto restarts = text.restarts + 1;
     text = {};

@@ -251,6 +251,13 @@ def test_long_texts_are_put_together_from_pieces(world):
     assert missing.returncode == 4 and "There is no transcript yet." in missing.stderr
 
 
+def test_pieces_of_two_texts_are_never_put_together(world):
+    world.serve(tasks=[task()], texts={"transcript": "x"}, piece=1000, changing=1)
+    result = world.coffer("log", "17")
+    assert len(result.stdout.rstrip("\n")) <= 1000 and len({line[:11] for line in result.stdout.splitlines()}) == 1
+    assert "There is more" in result.stderr
+
+
 def test_log_events(world):
     world.serve(tasks=[task()], events=[[1, 17, NOW, "created", {"flow": "review"}], [2, 17, NOW + 61_000_000, "plan", {}]])
     result = world.coffer("log", "17", "--events")

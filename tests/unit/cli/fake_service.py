@@ -187,10 +187,15 @@ class Task(Object):
         if text is None:
             refuse("NotFound", "There is no %s yet." % what)
         data = text.encode()
+        digest = self.values.get({"plan": "PlanDigest", "diff": "WorkDigest"}.get(what, ""), "sha256:text")
+        if fake.state.get("changing"):
+            # Another text with each answer, as long as the one before.
+            number = fake.state["changing"] = fake.state["changing"] + 1
+            data = b"".join(b"text %06d line %06d\n" % (number, line) for line in range(100))
+            digest = "sha256:%d" % number
         # Pieces far smaller than asked for, so that putting them together is tested; ASCII texts only then.
         size = fake.state.get("piece", limit)
         end = min(offset + size, len(data))
-        digest = self.values.get({"plan": "PlanDigest", "diff": "WorkDigest"}.get(what, ""), "sha256:text")
         return data[offset:end].decode(), dbus.UInt64(0 if end == len(data) else end), digest
 
     @dbus.service.method(BUS + ".Task", in_signature="a{sv}", out_signature="aa{sv}")
