@@ -237,8 +237,9 @@ class Manager(dbus.service.Object):
     @dbus.service.method(BUS + ".Manager", in_signature="aysa{sv}", out_signature="o")
     def AddProject(self, directory, name, options):
         fake.record("Manager.AddProject", directory=directory, name=name, options=options)
-        path = ROOT + "/project/9"
-        objects[path] = Project(bus, path, {"Id": 9, "Name": str(name), "Owner": os.getuid(), "Directory": plain(directory),
+        number = next(n for n in range(9, 99) if "%s/project/%d" % (ROOT, n) not in objects)
+        path = "%s/project/%d" % (ROOT, number)
+        objects[path] = Project(bus, path, {"Id": number, "Name": str(name), "Owner": os.getuid(), "Directory": plain(directory),
                                             "DirectoryText": plain(directory), "Base": "0" * 40})
         return dbus.ObjectPath(path)
 
