@@ -177,7 +177,7 @@ void Feed::run() {
         bus_->process(std::chrono::milliseconds(0));
         continue;
       }
-      const bool live = there_ && text_ && text_->live;
+      const bool live = there_ && text_ && text_->live && !text_->live->full();
       bus_->process(live ? std::chrono::milliseconds(kLive) : std::chrono::milliseconds(-1), event_.get());
       if (live && text_) text_->done = false;
       std::uint64_t ignored = 0;
@@ -368,8 +368,9 @@ void Feed::readLive() {
     // It has just ended, which will be told.
     if (failureOf(error, focus_.task, host_).exit == ExitCode::NoDaemon) throw;
   }
-  text.done = !more;
-  if (update.text.empty() && !text.first) return;
+  update.cut = text.live->full();
+  text.done = !more || update.cut;
+  if (update.text.empty() && !text.first && !update.cut) return;
   text.first = false;
   post(std::move(update));
 }

@@ -8,6 +8,7 @@
 
 #include "agents/data_set.hpp"
 #include "agents/descriptor.hpp"
+#include "model/limits.hpp"
 #include "model/visible_text.hpp"
 #include "os/fd.hpp"
 #include "terminal.hpp"
@@ -20,6 +21,9 @@ namespace {
 
 /// What is asked for in one call while a run prints: a piece that is not full is asked for again.
 constexpr std::uint32_t kPieceBytes = 64 * 1024;
+
+/// As much of a line that is too long as says what it is.
+constexpr std::size_t kLongLineShown = 200;
 
 std::string contentOf(int fd) {
   std::string text;
@@ -50,6 +54,8 @@ LiveOutput::LiveOutput(std::uint64_t run, const std::string& agent) : run_(run) 
 
 LiveOutput::~LiveOutput() = default;
 
+bool LiveOutput::full() const { return offset_ > limits::kLogShownBytes; }
+
 std::string LiveOutput::read(TaskClient& task, bool& more) {
   const auto [text, next, digest] = task.readText("log", offset_, kPieceBytes, {{"run", sdbus::Variant(run_)}});
   const bool whole = next > offset_;
@@ -65,9 +71,20 @@ std::string LiveOutput::take(std::string_view text, bool whole) {
   const auto end = whole ? fresh.size() : fresh.rfind('\n') + 1;
   rest_ += fresh.substr(0, end);
   taken_ = whole ? 0 : taken_ + end;
+  if (skipping_) {
+    const auto over = rest_.find('\n');
+    skipping_ = over == std::string::npos;
+    rest_.erase(0, skipping_ ? rest_.size() : over + 1);
+  }
   const auto lines = rest_.substr(0, rest_.rfind('\n') + 1);
   rest_.erase(0, lines.size());
-  return lines.empty() ? std::string() : shown(lines);
+  auto result = lines.empty() ? std::string() : shown(lines);
+  if (rest_.size() > limits::kOutputLineBytes) {
+    result += "# a line of output was too long to be read: " + model::visibleText(rest_.substr(0, kLongLineShown)) + "\n";
+    rest_.clear();
+    skipping_ = true;
+  }
+  return result;
 }
 
 std::string LiveOutput::shown(const std::string& lines) const {

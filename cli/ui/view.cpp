@@ -6,13 +6,9 @@
 #include <ftxui/component/component_base.hpp>
 #include <ftxui/component/component_options.hpp>
 #include <ftxui/component/event.hpp>
-#include <ftxui/component/loop.hpp>
 #include <ftxui/component/mouse.hpp>
-#include <ftxui/component/screen_interactive.hpp>
 #include <ftxui/screen/terminal.hpp>
-#include <iostream>
 #include <map>
-#include <mutex>
 #include <string>
 
 #include <glib.h>
@@ -22,6 +18,7 @@
 #include "ui/drawing.hpp"
 #include "ui/feed.hpp"
 #include "ui/model.hpp"
+#include "ui/stage.hpp"
 #include "ui/stop_signals.hpp"
 
 namespace coffer::cli::ui {
@@ -30,9 +27,6 @@ namespace {
 
 /// Lines that a step of the wheel moves.
 constexpr int kWheelLines = 3;
-/// The library asks for every move of the mouse, each of which would draw the screen; presses and the wheel are enough.
-constexpr std::string_view kMouseButtonsOnly = "\x1b[?1003l\x1b[?1000h";
-constexpr std::string_view kClear = "\x1b[2J";
 
 bool types(Mode mode) { return mode == Mode::Reply || mode == Mode::Branch || mode == Mode::Filter; }
 
@@ -65,9 +59,8 @@ class View final : public ftxui::ComponentBase {
   View(Session& session, std::unique_ptr<Connection> bus)
       : session_(session),
         model_(session.command("").substr(0, session.command("").size() - 1)),
-        screen_(ftxui::ScreenInteractive::Fullscreen()),
         signals_([this](int signal) { signalled(signal); }),
-        feed_(std::move(bus), session.options().host, [this] { wake(); }) {
+        feed_(std::move(bus), session.options().host, [this] { stage_.wake(); }) {
     ftxui::InputOption option;
     option.content = &model_.input();
     option.multiline = &multiline_;
@@ -80,10 +73,16 @@ class View final : public ftxui::ComponentBase {
   View& operator=(const View&) = delete;
   ~View() override = default;
 
-  void run(const std::shared_ptr<View>& self) {
-    ftxui::Loop loop(&screen_, self);
-    begin();
-    loop.Run();
+  void run() {
+    while (!left_) {
+      stage_.draw(Render());
+      auto happened = stage_.wait();
+      if (happened.woken) news();
+      for (auto& key : happened.keys)
+        if (!left_) OnEvent(std::move(key));
+      settle();
+      if (happened.gone) left_ = true;
+    }
   }
 
   ftxui::Element Render() override {
@@ -93,57 +92,33 @@ class View final : public ftxui::ComponentBase {
   }
 
   bool OnEvent(ftxui::Event event) override {
-    if (event == ftxui::Event::Custom)
-      news();
-    else if (event.is_mouse())
+    if (event.is_mouse())
       mouse(event.mouse());
     else if (!event.input().empty())
       typed(event);
+    settle();
+    return true;
+  }
+
+ private:
+  /// What keys and news led to.
+  void settle() {
     carryOut();
     if (const auto focus = model_.focus(); focus != focus_) {
       focus_ = focus;
       feed_.look(focus);
     }
-    return true;
   }
 
- private:
-  /// From here on the screen takes events of other threads.
-  void begin() {
-    std::cout << kMouseButtonsOnly << std::flush;
-    // The library only counts these, and would go on to fail for ever.
-    for (const int signal : {SIGSEGV, SIGILL, SIGFPE, SIGHUP})
-      std::signal(signal, SIG_DFL);
-    {
-      const std::lock_guard lock(gate_);
-      open_ = true;
-      pending_ = false;
-    }
-    wake();
-  }
-
-  void end() {
-    const std::lock_guard lock(gate_);
-    open_ = false;
-  }
-
-  void wake() {
-    const std::lock_guard lock(gate_);
-    if (!open_ || std::exchange(pending_, true)) return;
-    screen_.PostEvent(ftxui::Event::Custom);
-  }
-
+  /// On a thread of its own. (That the terminal has another size shows when it is drawn.)
   void signalled(int signal) {
-    (signal == SIGTSTP ? suspended_ : ended_) = true;
-    wake();
+    if (signal == SIGTSTP) suspended_ = true;
+    if (signal == SIGINT || signal == SIGTERM) ended_ = true;
+    stage_.wake();
   }
 
   void news() {
-    {
-      const std::lock_guard lock(gate_);
-      pending_ = false;
-    }
-    if (ended_) leave();
+    if (ended_) left_ = true;
     if (suspended_.exchange(false))
       restored([] {
         StopSignals::allow(true);
@@ -172,7 +147,7 @@ class View final : public ftxui::ComponentBase {
   void typed(const ftxui::Event& event) {
     const auto key = keyOf(event);
     if (key == "CtrlL") {
-      std::cout << kClear;
+      Stage::clear();
       return;
     }
     const auto mode = model_.mode();
@@ -199,26 +174,18 @@ class View final : public ftxui::ComponentBase {
       } else if (const auto* edit = std::get_if<Edit>(&order)) {
         write(*edit);
       } else {
-        leave();
+        left_ = true;
       }
     }
   }
 
-  void leave() {
-    end();
-    screen_.Exit();
-  }
-
   /// Runs something on the terminal as it was before.
   void restored(const std::function<void()>& what) {
-    end();
-    screen_.WithRestoredIO([&] {
+    stage_.restored([&] {
       StopSignals::allow(true);
       what();
       StopSignals::allow(false);
-    })();
-    std::cout << kClear;
-    begin();
+    });
   }
 
   void write(const Edit& edit) {
@@ -261,15 +228,13 @@ class View final : public ftxui::ComponentBase {
 
   Session& session_;
   Model model_;
-  ftxui::ScreenInteractive screen_;
+  Stage stage_;
   ftxui::Component input_;
   bool multiline_ = false;
   int cursor_ = 0;
   Focus focus_;
 
-  std::mutex gate_;       ///< of the next two
-  bool open_ = false;     ///< the screen takes events
-  bool pending_ = false;  ///< one is on its way
+  bool left_ = false;
   std::atomic<bool> ended_ = false;
   std::atomic<bool> suspended_ = false;
 
@@ -282,7 +247,7 @@ class View final : public ftxui::ComponentBase {
 
 Outcome show(Session& session, std::unique_ptr<Connection> bus) {
   const auto view = std::make_shared<View>(session, std::move(bus));
-  view->run(view);
+  view->run();
   return ExitCode::Done;
 }
 

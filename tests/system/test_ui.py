@@ -188,6 +188,25 @@ def test_nothing_is_written_while_nothing_happens(carol, project, screen):
     view.until("Waiting for you (2)")
 
 
+def wakes(pid):
+    """How often the threads of the process have gone to sleep so far."""
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status.read_text(), re.MULTILINE)[1])
+               for status in Path(f"/proc/{pid}/task").glob("*/status"))
+
+
+def test_it_sleeps_while_nothing_happens(carol, project, screen):
+    carol.create_task(project, "Say more").until("plan-ready")
+    view = screen()
+    view.until("plan to read", "p plan")
+    pid = pid_of_view("carol")
+    before = wakes(pid)
+    time.sleep(FOREVER_QUIET)
+    assert wakes(pid) - before <= 2, "nothing that looks whether there is something to do"
+    view.press("p")
+    view.until("Acceptance criteria")
+    assert wakes(pid) - before > 2, "the same measure sees a key"
+
+
 def test_it_fits_whatever_size_the_terminal_has(carol, project, screen):
     task = carol.create_task(project, "Say more")
     task.until("plan-ready")
@@ -241,6 +260,23 @@ def test_what_acts_on_a_terminal_stands_as_code_points(carol, project, repositor
     view = screen()
     view.until("plan to read")
     view.until("Say <U+202E> more<U+001B>[2J")
+
+
+def test_keys_that_come_in_pieces_and_the_mouse_are_understood(carol, project, screen):
+    carol.create_task(project, "Say more").until("plan-ready")
+    view = screen()
+    view.until("plan to read", "p plan")
+    view.press("?")
+    view.until("leave", "Esc")
+    view.press("Escape")
+    view.until("plan to read", "p plan")
+    # A click on the selected task opens it, the wheel moves.
+    row = next(number for number, line in enumerate(view.text().splitlines(), 1) if "Say more" in line)
+    for _ in range(2):
+        view.type(f"\x1b[<0;10;{row}M\x1b[<0;10;{row}m")
+    view.until("Details", "back")
+    view.type("\x1b")
+    view.until("plan to read", "p plan")
 
 
 def test_ctrl_c_leaves_the_terminal_as_it_was(cofferd, carol, project, screen):

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "model/limits.hpp"
 #include "ui/live_output.hpp"
 
 namespace coffer::cli::ui {
@@ -24,6 +25,17 @@ TEST(LiveOutput, HalfACharacterIsReadAgain) {
   LiveOutput output(5, "");
   EXPECT_EQ(output.take("a\xef\xbf\xbd", false), "");
   EXPECT_EQ(output.take("a\xc3\xa4\n", false), "a\xc3\xa4\n");
+}
+
+TEST(LiveOutput, ALineWithoutAnEndTakesNoMemoryAndHidesNothingBehindIt) {
+  LiveOutput output(5, "");
+  const std::string piece(64UL * 1024, 'x');
+  std::string told;
+  for (std::size_t read = 0; read < 4 * limits::kOutputLineBytes; read += piece.size())
+    told += output.take(piece, true);
+  EXPECT_EQ(told, "# a line of output was too long to be read: " + std::string(200, 'x') + "\n") << "once";
+  EXPECT_EQ(output.take("its end\nnext\n", true), "next\n");
+  EXPECT_EQ(output.take("and on\n", true), "and on\n");
 }
 
 TEST(LiveOutput, NothingInItActs) {
