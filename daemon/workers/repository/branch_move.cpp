@@ -60,6 +60,20 @@ std::expected<void, Error> elsewhere(const Source& source, const std::string& br
   return {};
 }
 
+namespace {
+
+std::unexpected<Error> cannotWrite(const std::string& branch, ErrorCode otherwise) {
+  const int number = errno;
+  const bool full = number == ENOSPC || number == EDQUOT;
+  return refuse(full ? ErrorCode::NoSpace : otherwise,
+                full ? "There is no room where the repository is, so " + branch +
+                           " cannot be moved. Nothing has landed, and nothing is changed. Make room, then accept the "
+                           "work again."
+                     : "The branch " + branch + " cannot be written: " + std::strerror(number));
+}
+
+}  // namespace
+
 std::expected<bool, Error> BranchMove::isMoved(const Source& source) const {
   const auto current = source.branch(branch);
   if (!current) return std::unexpected(current.error());
@@ -106,11 +120,10 @@ std::expected<void, Error> BranchMove::run(const Source& source, const std::stri
   ::unlinkat(staging.get(), "ref", 0);
   const Fd file(::openat(staging.get(), "ref", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!file || !workers::writeAll(file.get(), content) || ::fsync(file.get()) != 0)
-    return fault("cannot write the branch");
+    return cannotWrite(branch, ErrorCode::Internal);
   writes.next();
   if (::linkat(staging.get(), "ref", above.get(), lock.c_str(), 0) != 0) {
-    if (errno != EEXIST)
-      return refuse(ErrorCode::AccessDenied, "The branch cannot be locked: " + std::string(std::strerror(errno)));
+    if (errno != EEXIST) return cannotWrite(branch, ErrorCode::AccessDenied);
     if (!resumed || readBeneath(git, branch + ".lock", limits::kRefBytes) != content)
       return refuse(ErrorCode::Busy, "Another git process has locked " + branch + "; try again when it has ended.");
   }
@@ -122,15 +135,18 @@ std::expected<void, Error> BranchMove::run(const Source& source, const std::stri
     return {};
   }
   if (!addToLog(git, "logs/" + branch, writes) || (head && !addToLog(source.own(), "logs/HEAD", writes))) {
+    const int number = errno;
     ::unlinkat(above.get(), lock.c_str(), 0);
-    return refuse(ErrorCode::AccessDenied, "The log of " + branch + " cannot be written.");
+    errno = number;
+    return cannotWrite(branch + " (its log)", ErrorCode::AccessDenied);
   }
   writes.next();
   ::unlinkat(above.get(), name.c_str(), AT_REMOVEDIR);  // what removed branches below it left
   if (::renameat(above.get(), lock.c_str(), above.get(), name.c_str()) != 0) {
-    const std::string words = std::strerror(errno);
+    const int number = errno;
     ::unlinkat(above.get(), lock.c_str(), 0);
-    return refuse(ErrorCode::NameTaken, "The branch " + branch + " cannot be written: " + words);
+    errno = number;
+    return cannotWrite(branch, ErrorCode::NameTaken);
   }
   ::fsync(above.get());
   return {};

@@ -16,6 +16,31 @@ using workers::refuse;
 
 constexpr std::string_view kHeadPrefix = "ref: ";
 
+/// What putting back may need beside another index: a few directories, a branch, lines of its log.
+constexpr off_t kReserveBytes = 1024 * 1024;
+
+bool isFull(int number) { return number == ENOSPC || number == EDQUOT; }
+
+std::unexpected<Error> noSpace(const std::string& what) {
+  return refuse(ErrorCode::NoSpace, "There is no room where the repository is, so the landing " + what +
+                                        ". Nothing has landed, and nothing is changed. Make room, then accept the work "
+                                        "again.");
+}
+
+/// A write that failed, by errno.
+std::unexpected<Error> cannot(const std::string& what, ErrorCode otherwise = ErrorCode::Internal) {
+  const int number = errno;
+  if (isFull(number)) return noSpace("cannot " + what);
+  return refuse(otherwise, "The landing cannot " + what + ": " + std::strerror(number));
+}
+
+/// git's word for the same.
+std::unexpected<Error> cannotByGit(const std::string& what, Error error) {
+  for (const int number : {ENOSPC, EDQUOT})
+    if (error.message.contains(std::strerror(number))) return noSpace("cannot " + what);
+  return std::unexpected(std::move(error));
+}
+
 bool existsIn(int directory, const std::string& path) {
   return static_cast<bool>(openBeneath(directory, path, O_PATH));
 }
@@ -187,12 +212,12 @@ Landing::Done Landing::install(const std::string& from, const std::string& name)
   if (!out || !copyFile(in.get(), out.get()) || ::fchmod(out.get(), 0444) != 0 || ::fsync(out.get()) != 0) {
     const int number = errno;
     ::unlinkat(packs.get(), temporary.c_str(), 0);
-    return refuse(number == ENOSPC || number == EDQUOT ? ErrorCode::NoSpace : ErrorCode::AccessDenied,
-                  "The objects cannot be written to the repository: " + std::string(std::strerror(number)));
+    errno = number;
+    return cannot("write its objects to the repository", ErrorCode::AccessDenied);
   }
   writes_.next();
   if (::renameat(packs.get(), temporary.c_str(), packs.get(), name.c_str()) != 0 || ::fsync(packs.get()) != 0)
-    return fault("cannot name the pack");
+    return cannot("name the pack");
   return {};
 }
 
@@ -204,7 +229,7 @@ Landing::Done Landing::installObjects() {
 
 Landing::Done Landing::stageSide(Side side) {
   const std::string place = stage_ + (side == Side::Old ? "/old" : "/new");
-  if (::mkdir(place.c_str(), 0700) != 0) return fault("cannot make a staging directory");
+  if (::mkdir(place.c_str(), 0700) != 0) return cannot("make a staging directory");
   const std::string index = git_.directory() + (side == Side::Old ? "/index-old" : "/index-new");
   git_.setIndex(index);
   if (const auto read = git_.output({"read-tree", (side == Side::Old ? move_.old_id : move_.new_id) + "^{tree}"});
@@ -217,9 +242,22 @@ Landing::Done Landing::stageSide(Side side) {
   const auto written = git_.output({"checkout-index", "-q", "-z", "--stdin"}, paths);
   git_.setWorkTree({});
   git_.setIndex({});
-  if (!written) return std::unexpected(written.error());
+  if (!written) return cannotByGit("write its files", written.error());
   return {};
 }
+
+// Once something is changed there has to be room to change it back.
+Landing::Done Landing::reserve() {
+  struct stat status{};
+  const auto index = ::fstatat(source_.own(), "index", &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_size : 0;
+  const Fd file(::open((stage_ + "/room").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return cannot("make a staging directory");
+  if (::fallocate(file.get(), 0, 0, 2 * index + kReserveBytes) != 0 && isFull(errno))
+    return cannot("be sure that it could be put back");
+  return {};
+}
+
+void Landing::release() const { ::unlink((stage_ + "/room").c_str()); }
 
 Landing::Done Landing::makeStage() {
   struct stat status{};
@@ -231,11 +269,11 @@ Landing::Done Landing::makeStage() {
   std::filesystem::remove_all(ref_stage_, error);
   writes_.next();
   if (::mkdir(stage_.c_str(), 0700) != 0 || (source_.isLinked() && ::mkdir(ref_stage_.c_str(), 0700) != 0))
-    return refuse(ErrorCode::AccessDenied,
-                  "The repository's .git cannot be written: " + std::string(std::strerror(errno)));
+    return cannot("write to the repository's .git", ErrorCode::AccessDenied);
   if (!checked_out_ && !ours_) return {};
   if (const auto done = stageSide(Side::Old); !done) return done;
-  return stageSide(Side::New);
+  if (const auto done = stageSide(Side::New); !done) return done;
+  return reserve();
 }
 
 Landing::Done Landing::lock() {
@@ -246,10 +284,12 @@ Landing::Done Landing::lock() {
   const Fd stage(::open(stage_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   const Fd file(::openat(stage.get(), "lock", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file || !workers::writeAll(file.get(), mark()) || ::fsync(file.get()) != 0)
-    return fault("cannot write the lock");
+    return cannot("write its lock");
   writes_.next();
-  if (::linkat(stage.get(), "lock", source_.own(), "index.lock", 0) != 0)
+  if (::linkat(stage.get(), "lock", source_.own(), "index.lock", 0) != 0) {
+    if (errno != EEXIST) return cannot("lock the index", ErrorCode::AccessDenied);
     return refuse(ErrorCode::Busy, "Another git process holds .git/index.lock; try again when it has ended.");
+  }
   locked_ = true;
   return {};
 }
@@ -329,9 +369,9 @@ Landing::Done Landing::switchIndex(const std::string& from, const std::string& t
   struct stat status{};
   if (!now || !in || !out || ::fstat(now.get(), &status) != 0 || !copyFile(in.get(), out.get()) ||
       ::fchmod(out.get(), status.st_mode & 0777U) != 0 || ::fsync(out.get()) != 0)
-    return fault("cannot write the index");
+    return cannot("write the index");
   writes_.next();
-  if (::rename(next.c_str(), (source_.ownPath() + "/index").c_str()) != 0) return fault("cannot replace the index");
+  if (::rename(next.c_str(), (source_.ownPath() + "/index").c_str()) != 0) return cannot("replace the index");
   return {};
 }
 
@@ -343,6 +383,7 @@ Landing::Done Landing::landFiles() {
 }
 
 std::unexpected<Error> Landing::putBack(Error error) {
+  release();
   if (touched_) {
     // Only what is as we left it is put back: an edit made since then is the person's.
     std::vector<Change> ours;
@@ -351,7 +392,8 @@ std::unexpected<Error> Landing::putBack(Error error) {
       if (all.is(change, Side::New) && !all.is(change, Side::Old)) ours.push_back(change);
     WorkTree tree(source_.root(), stage_, spare_, ours, writes_);
     if (const auto done = tree.bring(Side::Old); !done) return std::unexpected(done.error());
-    if (const auto done = switchIndex(move_.new_id, move_.old_id); !done && done.error().code == ErrorCode::Internal)
+    if (const auto done = switchIndex(move_.new_id, move_.old_id);
+        !done && (done.error().code == ErrorCode::Internal || done.error().code == ErrorCode::NoSpace))
       return std::unexpected(done.error());
   }
   cleanUp();
@@ -429,7 +471,11 @@ workers::Outcome Landing::run() {
     return std::unexpected(allowed.error());
   }
   if (const auto done = checkObjects(); !done) return std::unexpected(done.error());
-  if (const auto done = makeStage(); !done) return std::unexpected(done.error());
+  if (const auto done = makeStage(); !done) {
+    // What an earlier run left half done needs its lock until it is finished or put back.
+    if (!ours_) cleanUp();
+    return std::unexpected(done.error());
+  }
   if (checked_out_ || ours_) {
     if (const auto done = lock(); !done) return putBack(done.error());
     if (!allowed) return putBack(allowed.error());

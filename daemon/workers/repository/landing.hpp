@@ -33,6 +33,8 @@ class Landing {
   [[nodiscard]] Done checkObjects();
   [[nodiscard]] Done installObjects();
   [[nodiscard]] Done makeStage();
+  [[nodiscard]] Done reserve();
+  void release() const;
   [[nodiscard]] Done stageSide(Side side);
   [[nodiscard]] Done lock();
   [[nodiscard]] Done checkFiles();
