@@ -43,6 +43,9 @@ awaitable<bool> Exchange::forward() {
   if (trouble.empty()) {
     // Whichever ends first ends the other: an agent that hangs up must not leave a model talking.
     co_await (download() || watch());
+    // An agent may leave on seeing what the provider said of it, before it has read why.
+    if (usage_.error == failure::kClientGone && usage_.status >= 400)
+      usage_.error = classifyStatus(usage_.status, errorText_);
     trouble = usage_.error;
   }
   usage_.error = trouble;
@@ -199,7 +202,6 @@ awaitable<std::string_view> Exchange::relayReply() {
   answered_ = true;
   if (co_await agent_.writeHeader(serializer)) co_return failure::kClientGone;
 
-  std::string errorText;
   auto& piece = agent_.buffer();
   while (!reply->is_done()) {
     auto& body = reply->get().body();
@@ -217,9 +219,9 @@ awaitable<std::string_view> Exchange::relayReply() {
     const std::string_view bytes(piece.data(), got);
     receivedBytes_ += got;
     if (meter_) meter_->feed(bytes);
-    if (!good && errorText.size() < limits::kGatewayErrorBytes) errorText += bytes;
+    if (!good && errorText_.size() < limits::kGatewayErrorBytes) errorText_ += bytes;
     // The agent may hang up as soon as it has the last byte; by then it must be known that it was the last.
-    if (!error && reply->is_done()) complete(*reply, errorText);
+    if (!error && reply->is_done()) complete(*reply);
     if (got > 0) {
       out.body().data = piece.data();
       out.body().size = got;
@@ -227,7 +229,7 @@ awaitable<std::string_view> Exchange::relayReply() {
     }
     if (error) co_return error == beast::error::timeout ? failure::kTimeout : failure::kCut;
   }
-  if (!whole_) complete(*reply, errorText);
+  if (!whole_) complete(*reply);
   out.body().data = nullptr;
   out.body().size = 0;
   out.body().more = false;
@@ -235,12 +237,12 @@ awaitable<std::string_view> Exchange::relayReply() {
   co_return std::string_view{};
 }
 
-void Exchange::complete(const ReplyParser& reply, std::string_view errorText) {
+void Exchange::complete(const ReplyParser& reply) {
   whole_ = true;
   auto& usage = usage_;
   if (meter_) meter_->finish();
   if (usage.status / 100 != 2)
-    usage.error = classifyStatus(usage.status, errorText);
+    usage.error = classifyStatus(usage.status, errorText_);
   else if (meter_ && !meter_->error().empty())
     usage.error = classifyWord(meter_->error());
   if (reply.keep_alive()) server_.release(connection_);

@@ -37,7 +37,7 @@ class Exchange {
   awaitable<void> download();
   awaitable<std::string_view> relayReply();
   /// The reply's last byte is here: what it says about the request holds, whatever the agent does now.
-  void complete(const ReplyParser& reply, std::string_view errorText);
+  void complete(const ReplyParser& reply);
   awaitable<void> watch();
   void settle();
 
@@ -55,6 +55,7 @@ class Exchange {
   bool whole_ = false;               ///< the reply arrived to its end
   bool answered_ = false;            ///< the agent was sent a status
   bool keep_ = false;                ///< the agent's connection can take another request
+  std::string errorText_;            ///< the beginning of a refusal's body
   std::unique_ptr<Meter> meter_;
 };
 

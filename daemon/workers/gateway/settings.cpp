@@ -1,6 +1,7 @@
 #include "workers/gateway/settings.hpp"
 
 #include <algorithm>
+#include <boost/asio/ip/address.hpp>
 #include <boost/url.hpp>
 
 #include "model/limits.hpp"
@@ -45,6 +46,13 @@ std::expected<Endpoint, Error> parseEndpoint(std::string_view text) {
   return Endpoint{std::string(parsed->host_address()), parsed->port_number()};
 }
 
+/// Whether a request to the base URL may be one to this address.
+bool belongsTo(const Endpoint& endpoint, const BaseUrl& base) {
+  boost::system::error_code error;
+  const auto host = boost::asio::ip::make_address(base.host, error);
+  return endpoint.port == base.port && (error || host == boost::asio::ip::make_address(endpoint.address));
+}
+
 std::expected<void, Error> checkKeys(const Records& request) {
   static constexpr std::string_view kOnce[] = {"base-url", "dummy-key", "header", "budget", "request-bytes"};
   for (const auto& record : request.list()) {
@@ -87,11 +95,12 @@ std::expected<Settings, Error> parseSettings(const Records& request) {
   else if (request.has("header"))
     return invalid("header must be bearer or x-api-key");
 
+  if (request.all("address").size() > kAddresses) return invalid("too many addresses");
   for (const auto address : request.all("address")) {
     auto endpoint = parseEndpoint(address);
     if (!endpoint) return std::unexpected(endpoint.error());
-    if (settings.addresses.size() == kAddresses) return invalid("too many addresses");
-    settings.addresses.push_back(*std::move(endpoint));
+    // The others belong to other URLs of the same kind, and this one's key is none of theirs.
+    if (belongsTo(*endpoint, settings.base)) settings.addresses.push_back(*std::move(endpoint));
   }
   // Without TLS nothing proves who answers, so the key goes in the clear only where an administrator pointed.
   if (!settings.base.tls && settings.addresses.empty())

@@ -38,7 +38,8 @@ struct Settings {
   std::set<Protocol> protocols;
   std::string dummyKey;  ///< what the sandbox must send
   KeyHeader keyHeader = KeyHeader::ByProtocol;
-  std::vector<Endpoint> addresses;      ///< when there are some, exactly these are dialled and no name is looked up
+  /// Of the base URL; when there are some, exactly these are dialled and no name is looked up.
+  std::vector<Endpoint> addresses;
   std::optional<std::uint64_t> budget;  ///< tokens of all classes, over the whole run
   std::size_t requestBytes = 0;
 };

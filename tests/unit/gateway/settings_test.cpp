@@ -19,7 +19,7 @@ Records requestWith(std::initializer_list<Record> more, std::string_view base = 
 
 TEST(Settings, ReadsARequest) {
   const auto settings =
-      parseSettings(requestWith({{"kind", "anthropic"}, {"budget", "5000"}, {"address", "127.0.0.1:8443"}}));
+      parseSettings(requestWith({{"kind", "anthropic"}, {"budget", "5000"}, {"address", "127.0.0.1:443"}}));
   ASSERT_TRUE(settings) << settings.error().message;
   EXPECT_EQ(settings->base.host, "api.example.com");
   EXPECT_EQ(settings->base.port, 443);
@@ -28,7 +28,21 @@ TEST(Settings, ReadsARequest) {
   EXPECT_EQ(settings->protocols, (std::set{Protocol::Responses, Protocol::Messages}));
   EXPECT_EQ(settings->budget, 5000u);
   ASSERT_EQ(settings->addresses.size(), 1u);
-  EXPECT_EQ(settings->addresses[0].port, 8443);
+  EXPECT_EQ(settings->addresses[0].port, 443);
+}
+
+TEST(Settings, DialsOnlyWhatBelongsToTheBaseUrl) {
+  const auto settings = [](std::string_view base) {
+    return parseSettings(
+        requestWith({{"address", "127.0.0.1:8080"}, {"address", "127.0.0.1:8081"}, {"address", "[::1]:8081"}}, base));
+  };
+  const auto literal = settings("http://127.0.0.1:8081/v1");
+  ASSERT_TRUE(literal);
+  ASSERT_EQ(literal->addresses.size(), 1u);
+  EXPECT_EQ(literal->addresses[0].port, 8081);
+  EXPECT_EQ(settings("http://model.lan:8081")->addresses.size(), 2u) << "a name may be any of that port";
+  EXPECT_FALSE(settings("http://127.0.0.1:8082")) << "in the clear, and nobody named it";
+  EXPECT_TRUE(settings("https://api.example.com/v1")->addresses.empty());
 }
 
 TEST(Settings, SendsAKeyInTheClearOnlyWhereAnAdministratorPointed) {

@@ -337,6 +337,23 @@ class Provider(Case):
         gateway.stop()
         self.assertEqual(gateway.report()["error"], "server")
 
+    def test_an_agent_that_leaves_on_seeing_a_refusal_does_not_hide_it(self):
+        left = threading.Event()
+
+        def refuse(stream):
+            stream.sendall(b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 1000\r\n\r\n{")
+            left.wait(10)
+        gateway = self.against(refuse)
+        connection = gateway.connect()
+        connection.request("POST", "/v1/responses", json.dumps(responses("hello")), {"Authorization": f"Bearer {DUMMY_KEY}"})
+        response = connection.getresponse()
+        self.assertEqual(response.status, 500)
+        response.close()
+        connection.close()
+        usage = wait_for(gateway.usage)[0]
+        left.set()
+        self.assertEqual((usage["status"], usage["error"]), ("500", "server"))
+
     def test_a_cut_stream_is_cut_for_the_agent_too_and_charged(self):
         gateway = self.gateway()
         answer = gateway.raw(head(f"Content-Length: {len(json.dumps(responses('cut')))}", port=gateway.port) + json.dumps(responses("cut")).encode())
