@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <sys/stat.h>
+
 #include "agents/placeholder.hpp"
 #include "agents/toml_reader.hpp"
 #include "model/limits.hpp"
@@ -182,6 +184,16 @@ std::expected<Descriptor, std::string> readDescriptor(std::string_view text, std
   reader.finish();
   if (fault) return std::unexpected(fault.text);
   return result;
+}
+
+std::optional<std::string> notInstalled(const Descriptor& descriptor) {
+  struct stat status{};
+  const bool there = ::stat(descriptor.executable.c_str(), &status) == 0;
+  const bool runs = there && S_ISREG(status.st_mode) && (status.st_mode & S_IXOTH) != 0;
+  if (runs) return std::nullopt;
+  return descriptor.title + " is not installed: " + descriptor.executable +
+         (there ? " is no program that everybody may run" : " is not there") +
+         ". Install it, or name another agent: coffer agent list.";
 }
 
 }  // namespace coffer::agents

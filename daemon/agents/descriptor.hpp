@@ -2,6 +2,7 @@
 
 #include <array>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,5 +52,9 @@ struct Descriptor {
 /// errors.
 std::expected<Descriptor, std::string> readDescriptor(std::string_view text, std::string_view name,
                                                       std::string_view file);
+
+/// Why it cannot be run on this machine (`TITLE is not installed: PATH is not there.`), with what to do; nothing when
+/// it can. What runs in a sandbox is what it finds at that path in the host's /usr or /opt/agents.
+std::optional<std::string> notInstalled(const Descriptor& descriptor);
 
 }  // namespace coffer::agents

@@ -405,9 +405,8 @@ void Engine::testAgent(const api::Request& request, const std::string& agent, co
   const auto* descriptor = agents_.find(agent);
   if (!descriptor)
     return done(std::unexpected(Error{ErrorCode::NoAgent, "there is no agent " + agent + ": coffer agent list"}));
-  if (!installed(*descriptor))
-    return done(std::unexpected(Error{
-        ErrorCode::NoAgent, descriptor->title + " is not installed: " + descriptor->executable + " is not there"}));
+  if (auto missing = agents::notInstalled(*descriptor))
+    return done(std::unexpected(Error{ErrorCode::NoAgent, *std::move(missing)}));
   if (request.caller.uid == 0)
     return done(
         std::unexpected(Error{ErrorCode::AccessDenied, "root works with no agent: test it as the user who will"}));

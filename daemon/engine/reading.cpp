@@ -148,20 +148,15 @@ std::expected<api::ProviderView, Error> Engine::provider(std::uint64_t id) const
   return providerView(*provider);
 }
 
-bool Engine::installed(const agents::Descriptor& descriptor) {
-  // What runs in a sandbox is what it finds at that path in the host's /usr or /opt/agents.
-  struct stat status{};
-  return ::stat(descriptor.executable.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
 std::vector<api::AgentView> Engine::agents(const api::Caller&) const {
   std::vector<api::AgentView> list;
   for (const auto& [name, descriptor] : agents_.all()) {
     api::AgentView view;
     view.name = name;
     view.protocol = descriptor.protocol.name;
-    view.installed = installed(descriptor);
-    if (!view.installed) view.problem = descriptor.executable + " is not there";
+    auto missing = agents::notInstalled(descriptor);
+    view.installed = !missing;
+    view.problem = std::move(missing).value_or("");
     list.push_back(std::move(view));
   }
   return list;

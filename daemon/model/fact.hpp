@@ -93,7 +93,8 @@ struct TurnEnded {
   std::string step;
   std::uint64_t run = 0;
   TurnOutcome outcome = TurnOutcome::Ok;
-  std::string words;        ///< why, when not Ok
+  std::string words;        ///< why, when not Ok: a part of a sentence
+  std::string provider;     ///< whose answers it depended on, by the name its owner gave; empty = none
   std::uint64_t until = 0;  ///< RateLimited, Unreachable: when to try again; 0 = not known
   std::string session;      ///< empty = not told
   Usage usage;

@@ -33,6 +33,13 @@ inline constexpr std::uint64_t kRoundsMost = 20;
 /// Passing troubles of a provider in a row before a task waits for a person instead of a clock.
 inline constexpr std::uint64_t kTroubles = 4;
 
+/// Microseconds until a turn is begun again after the first passing trouble; each further one doubles it.
+inline constexpr std::uint64_t kTroublePause = 30'000'000;
+
+/// Microseconds that a task waits at least for a provider's limit, whatever the provider says: one that says "at once"
+/// every time would have the turn begun without end.
+inline constexpr std::uint64_t kQuotaPauseLeast = 10'000'000;
+
 /// Times in a row that a step is run again because the system manager forgot it (reboot, crash) before the task waits
 /// for a person.
 inline constexpr std::uint64_t kInterruptions = 5;
@@ -42,6 +49,12 @@ inline constexpr std::size_t kTitleBytes = 200;
 
 /// Bytes of a sentence about a failure that is kept in an event. A longer one is cut.
 inline constexpr std::size_t kWordsBytes = 2000;
+
+/// Bytes of an agent's own words within such a sentence. The rest is in the log.
+inline constexpr std::size_t kSaidBytes = 400;
+
+/// Bytes that a task's image has left when it counts as full: less than the smallest thing a turn leaves.
+inline constexpr std::uint64_t kFullBytes = 1024ULL * 1024;
 
 /// Characters of a plan's summary. A plan with a longer one is sent back to the planner.
 inline constexpr std::size_t kSummaryCharacters = 72;

@@ -85,6 +85,7 @@ struct Spelling<TurnOutcome> {
       {TurnOutcome::Killed, "killed"},
       {TurnOutcome::OomKilled, "out-of-memory"},
       {TurnOutcome::OutputLimit, "output-limit"},
+      {TurnOutcome::DiskFull, "disk-full"},
       {TurnOutcome::Interrupted, "interrupted"},
       {TurnOutcome::RateLimited, "rate-limited"},
       {TurnOutcome::Unreachable, "unreachable"},

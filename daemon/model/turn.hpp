@@ -26,7 +26,8 @@ enum class TurnOutcome {
   TimedOut,
   Killed,
   OomKilled,
-  OutputLimit,
+  OutputLimit,  ///< it printed more than its output image holds
+  DiskFull,     ///< it failed, and the task's image is full
   Interrupted,  ///< PID 1 does not know it any more (reboot, crash): runs again
   RateLimited,
   Unreachable,  ///< the provider could not be reached, a passing trouble

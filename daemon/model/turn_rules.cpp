@@ -23,51 +23,79 @@ Payload endOf(const TurnEnded& fact, const Step& step) {
                   {"usage.cost", fact.usage.costMicro},
                   {"usage.wall", fact.usage.wallMicros}};
   if (!fact.words.empty()) payload["words"] = shortened(fact.words);
+  if (!fact.provider.empty()) payload["provider"] = fact.provider;
   if (!fact.session.empty()) payload["session"] = fact.session;
   if (!fact.notice.empty()) payload["notice"] = shortened(fact.notice);
   if (step.role == Role::Writer && !fact.answer.empty()) payload["answer"] = fact.answer;
   return payload;
 }
 
+/// A clause as a sentence of its own.
+std::string sentence(const std::string& clause) {
+  return clause.empty() || std::string_view(".!?").contains(clause.back()) ? clause + " " : clause + ". ";
+}
+
 void parkTrouble(Ruling& ruling, const TurnEnded& fact, const Step& step) {
+  const Task& task = ruling.task();
   const std::string who = "The " + std::string(spell(step.role)) + "'s turn ";
-  const std::string why = fact.words.empty() ? "." : ": " + fact.words;
+  const std::string why = sentence(fact.words.empty() ? "" : ": " + fact.words);
+  const std::string retry = "coffer retry " + std::to_string(task.id);
   switch (fact.outcome) {
     case TurnOutcome::RateLimited:
-      ruling.park(Parked::Quota, "rate-limited", who + "met the provider's limit" + why, fact.until);
+      ruling.park(Parked::Quota, "rate-limited",
+                  who + "met its provider's limit" + why +
+                      (fact.until != 0 ? "It goes on by itself when that is over; at once with " + retry + "."
+                                       : "When that is over: " + retry + "."),
+                  fact.until);
       break;
     case TurnOutcome::Unreachable:
-      if (ruling.task().troubles >= limits::kTroubles)
+      if (task.troubles >= limits::kTroubles)
         ruling.park(Parked::Blocked, "provider-unreachable",
-                    who + "could not reach the provider, again and again" + why);
+                    who + "got no answer, " + std::to_string(task.troubles) + " times in a row" + why +
+                        "Look at coffer provider list; when it serves again: " + retry + ".");
       else
-        ruling.park(Parked::Retry, "provider-unreachable", who + "could not reach the provider" + why, fact.until);
+        ruling.park(Parked::Retry, "provider-unreachable",
+                    who + "got no answer" + why + "When it serves again: " + retry + ".", fact.until);
       break;
     case TurnOutcome::AuthFailed:
       ruling.park(Parked::AgentPaused, "auth-failed",
-                  who + "was refused by the provider: set a key that works, then retry" + why);
+                  who + "was refused" + why + "Give it one that works: coffer provider key " +
+                      (fact.provider.empty() ? "NAME" : fact.provider) + "; then " + retry + ".");
       break;
-    case TurnOutcome::OverBudget: {
-      const Task& task = ruling.task();
+    case TurnOutcome::OverBudget:
       ruling.park(Parked::Budget, "budget",
                   "The task's budget of " + std::to_string(task.budget) + " tokens is used up: " +
                       std::to_string(task.usage.tokens()) + " were spent. Retry with a larger one, or cancel.");
       break;
-    }
     case TurnOutcome::TimedOut:
-      ruling.park(Parked::Blocked, "turn-timeout", who + "took longer than it may" + why);
+      ruling.park(Parked::Blocked, "turn-timeout",
+                  who + "took longer than it may" + why + "To give it that time again: " + retry +
+                      "; an administrator changes it with turn-minutes in cofferd.toml.");
       break;
     case TurnOutcome::OomKilled:
-      ruling.park(Parked::Blocked, "out-of-memory", who + "needed more memory than the task has" + why);
+      ruling.park(Parked::Blocked, "out-of-memory",
+                  who + "needed more memory than the task has" + why + "To try again: " + retry +
+                      "; an administrator changes it with box-memory-mib in cofferd.toml.");
       break;
     case TurnOutcome::OutputLimit:
-      ruling.park(Parked::Blocked, "output-limit", who + "printed more than is kept" + why);
+      ruling.park(Parked::Blocked, "output-limit",
+                  who + "printed more than is kept" + why + "What there is of it: coffer log " +
+                      std::to_string(task.id) + ". To try again: " + retry + ".");
+      break;
+    case TurnOutcome::DiskFull:
+      ruling.park(Parked::Blocked, "disk-full",
+                  who + "filled the task's disk" + why + "Tell it what to remove: coffer reply " +
+                      std::to_string(task.id) +
+                      " \"...\". An administrator changes the size of new tasks' disks with " +
+                      "task-image-mib in cofferd.toml.");
       break;
     case TurnOutcome::Killed:
-      ruling.park(Parked::Blocked, "turn-killed", who + "was killed" + why);
+      ruling.park(Parked::Blocked, "turn-killed", who + "was killed" + why + "To try again: " + retry + ".");
       break;
     default:
-      ruling.park(Parked::Blocked, "turn-failed", who + "failed" + why);
+      ruling.park(Parked::Blocked, "turn-failed",
+                  who + "failed" + why + "Its output: coffer log " + std::to_string(task.id) +
+                      ". When it is mended: " + retry + ".");
   }
 }
 

@@ -16,6 +16,8 @@
 #   sleep-N               the writer takes N more seconds (1 to 9)
 #   garbage               lines on standard output that are no JSON, or too deep, or too long
 #   big-output            more output than any limit; error-429, error-401, error-529, error-context: ends like a refused request
+#   fill-disk             the writer's first turn fills its disk and fails; what it made is gone with a reply
+#   gibibyte-once         the writer's first turn prints a GiB before it works
 #   eat-memory, fork      more memory, more tasks than any limit
 #   ask-endpoint          asks the model's endpoint, whose answer is in the transcript
 #   fork-and-ask          makes tasks until it may make no more, then asks the endpoint
@@ -131,6 +133,11 @@ writer)
   has spin && while :; do :; done
   has crash && kill -SEGV $$
   has big-output && { yes "more output than any limit" ; exit 1; }
+  has fill-disk && {
+    [ "$turn" = write ] && { head -c 1073741824 /dev/zero >"$src/filling.bin" || fail 0 "I cannot write any more"; }
+    rm -f "$src/filling.bin"
+  }
+  has gibibyte-once && [ "$(grep -c '^writer write' "$home/turns")" = 1 ] && yes "a gibibyte of output" | head -c 1073741824
   # A wrong key: the gateway answers by itself, and so shows that it is there.
   has ask-endpoint && {
     code=$(curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer none' http://127.0.0.1:4180/v1/models)

@@ -119,6 +119,9 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   auto record = context.store->runs().byUnit(run.step.name);
   if (!record) co_return std::unexpected(record.error());
   const bool began = record->has_value();
+  if (auto missing = agents::notInstalled(*plan->descriptor); missing && !began)
+    co_return std::unexpected(
+        Error{ErrorCode::NoAgent, *missing + " Then: coffer retry " + std::to_string(run.task.id) + "."});
   if (!began && budgetLeft(run) == 0) {
     StepOutcome refused;
     refused.fact = model::TurnEnded{.step = run.step.name, .outcome = TurnOutcome::OverBudget};
@@ -204,11 +207,11 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
     if (!known) end.result = "interrupted";
   }
 
-  auto [fact, outcome] = co_await readTurn(run, *plan, session, runId, end, known);
+  auto [fact, outcome, told] = co_await readTurn(run, *plan, session, runId, end, known);
   // PID 1 holds the record until ours is on disk.
   if (!ended) {
     const auto refused = co_await session.refusals(std::string(model::spell(run.step.role)));
-    if (auto noted = recordEnd(run, refused, runId, end, fact.usage, fact.words); !noted) {
+    if (auto noted = recordEnd(run, refused, runId, end, fact.usage, told); !noted) {
       co_await session.close();
       co_return std::unexpected(noted.error());
     }

@@ -7,6 +7,7 @@
 
 #include "engine/image_mounts.hpp"
 #include "engine/keep.hpp"
+#include "engine/turn_words.hpp"
 #include "model/digest.hpp"
 #include "model/limits.hpp"
 #include "model/spelling.hpp"
@@ -44,8 +45,14 @@ Async<Records> gatewayReport(StepRun& run, const TurnPlan& plan, Session& sessio
   std::uint64_t output_ = 0;
   std::uint64_t requests = 0;
   const auto metered = session.metered();
+  Records last;
   for (const auto& record : metered.list()) {
-    if (record.key == "request") ++requests;
+    if (record.key == "request") {
+      ++requests;
+      last = {};
+    }
+    if (record.key == "status" || record.key == "error" || record.key == "retry-after" || record.key == "reset")
+      last.add(record.key, record.value);
     if (record.key == "input" || record.key == "cache-write") input += Records::decimal(record.value);
     if (record.key == "cached") cached += Records::decimal(record.value);
     if (record.key == "output") output_ += Records::decimal(record.value);
@@ -54,6 +61,8 @@ Async<Records> gatewayReport(StepRun& run, const TurnPlan& plan, Session& sessio
   sum.add("input", input);
   sum.add("cached", cached);
   sum.add("output", output_);
+  for (const auto& record : last.list())
+    sum.add(record.key, record.value);
   co_return sum;
 }
 
@@ -86,10 +95,13 @@ model::Usage usedBefore(const StepRun& run, const TurnPlan& plan) {
   return sum;
 }
 
-Async<std::expected<WorkerResult, Error>> collect(StepRun& run, const TurnPlan& plan, const Session& session) {
+Async<std::expected<WorkerResult, Error>> collect(StepRun& run, const TurnPlan& plan, const Session& session,
+                                                  const sandbox::UnitEnd& end) {
   Records request;
   request.add("role", model::spell(run.step.role));
   request.add("turn", model::spell(run.step.turn));
+  request.add("result", end.result);
+  request.add("exit", std::to_string(end.status));
   plan.descriptor->protocol.toRecords(request);
   const auto before = usedBefore(run, plan);
   request.add("base.input", static_cast<std::uint64_t>(before.input));
@@ -104,33 +116,40 @@ Async<std::expected<WorkerResult, Error>> collect(StepRun& run, const TurnPlan& 
                                   std::move(writable), std::move(*exchange));
 }
 
-bool outputFull(const Session& session, const StepRun& run) {
+bool full(const std::string& path) {
   struct statvfs status{};
-  if (::statvfs(session.outputFile(run.step.name, "out").c_str(), &status) < 0) return false;
-  return status.f_bavail * status.f_frsize < std::uint64_t{1} << 20U;
+  return ::statvfs(path.c_str(), &status) == 0 && status.f_bavail * status.f_frsize < limits::kFullBytes;
 }
 
-TurnOutcome outcomeOf(std::string_view error, const sandbox::UnitEnd& end, bool agentContent, bool full) {
+TurnOutcome outcomeOf(std::string_view error, const sandbox::UnitEnd& end, bool agentContent, bool outputFull,
+                      bool diskFull) {
   if (error == "budget") return TurnOutcome::OverBudget;
   if (end.result == "oom-kill") return TurnOutcome::OomKilled;
   if (end.result == "timeout") return TurnOutcome::TimedOut;
-  if (full) return TurnOutcome::OutputLimit;
+  if (outputFull) return TurnOutcome::OutputLimit;
   if (end.success() && agentContent) return TurnOutcome::Ok;
   if (error == "rate-limit" || error == "quota") return TurnOutcome::RateLimited;
   if (error == "auth") return TurnOutcome::AuthFailed;
   if (error == "overloaded" || error == "server" || error == "unreachable" || error == "tls" || error == "timeout" ||
       error == "cut")
     return TurnOutcome::Unreachable;
+  if (diskFull) return TurnOutcome::DiskFull;
   if (end.result == "signal" || end.result == "core-dump") return TurnOutcome::Killed;
   return TurnOutcome::Failed;
 }
 
-std::string endWords(const TurnPlan& plan, const sandbox::UnitEnd& end) {
-  if (end.result == "oom-kill") return plan.descriptor->title + " used more memory than the task may and was killed";
-  if (end.result == "timeout") return plan.descriptor->title + " did not end in time and was stopped";
-  if (end.result == "exit-code")
-    return plan.descriptor->title + " ended with exit status " + std::to_string(end.status);
-  return plan.descriptor->title + " ended by itself without a result (" + end.result + ")";
+// When a turn that met a passing trouble is begun again by itself; 0 where a person has to say so.
+std::uint64_t untilAgain(TurnOutcome outcome, const Records& metered, const model::Task& task) {
+  const auto now = os::now();
+  if (outcome == TurnOutcome::Unreachable && task.troubles + 1 < limits::kTroubles)
+    return now + (limits::kTroublePause << task.troubles);
+  if (outcome != TurnOutcome::RateLimited) return 0;
+  std::uint64_t until = 0;
+  if (metered.has("reset"))
+    until = metered.number("reset") * 1'000'000;
+  else if (metered.has("retry-after"))
+    until = now + metered.number("retry-after") * 1'000'000;
+  return until != 0 ? std::max(until, now + limits::kQuotaPauseLeast) : 0;
 }
 
 std::string keepText(StepOutcome& outcome, std::string_view bytes) {
@@ -176,12 +195,13 @@ void takeReview(StepOutcome& outcome, model::TurnEnded& fact, const Records& rep
 Async<TurnResult> readTurn(StepRun& run, const TurnPlan& plan, Session& session, std::uint64_t runId,
                            const sandbox::UnitEnd& end, bool known) {
   TurnResult result;
-  auto& [fact, outcome] = result;
+  auto& fact = result.fact;
+  auto& outcome = result.outcome;
   fact.step = run.step.name;
   fact.run = runId;
   const auto metered = co_await gatewayReport(run, plan, session);
   const bool overBudget = cutOff(session);
-  auto collected = co_await collect(run, plan, session);
+  auto collected = co_await collect(run, plan, session, end);
   const Records report = collected ? collected->report : Records{};
 
   const bool byGateway = plan.provider && metered.number("requests") > 0;
@@ -200,18 +220,21 @@ Async<TurnResult> readTurn(StepRun& run, const TurnPlan& plan, Session& session,
   const auto error = overBudget                      ? std::string_view("budget")
                      : !metered.get("error").empty() ? metered.get("error")
                                                      : agentError;
-  fact.outcome =
-      !known ? TurnOutcome::Interrupted : outcomeOf(error, end, agentError.empty(), outputFull(session, run));
+  fact.outcome = !known ? TurnOutcome::Interrupted
+                        : outcomeOf(error, end, agentError.empty(), full(session.outputFile(run.step.name, "out")),
+                                    full(session.directory("out-" + run.step.name)));
+  if (plan.provider) fact.provider = plan.provider->name;
   if (fact.outcome != TurnOutcome::Ok) {
-    const auto text = report.get("error-text");
-    fact.words = !text.empty() ? std::string(text) : endWords(plan, end);
+    fact.words = turnWords({.agent = plan.descriptor->title,
+                            .provider = fact.provider,
+                            .url = plan.provider ? plan.provider->baseUrl : "",
+                            .failure = error,
+                            .status = metered.number("status"),
+                            .said = report.get("said"),
+                            .end = end});
+    result.told = report.has("error-text") ? report.get("error-text") : fact.words;
   }
-  if (fact.outcome == TurnOutcome::RateLimited) {
-    if (metered.has("reset"))
-      fact.until = metered.number("reset") * 1'000'000;
-    else if (metered.has("retry-after"))
-      fact.until = os::now() + metered.number("retry-after") * 1'000'000;
-  }
+  fact.until = untilAgain(fact.outcome, metered, run.task);
   fact.question = keepText(outcome, report.get("question"));
   fact.answer = keepText(outcome, report.get("answer"));
   if (run.step.role == Role::Planner) takePlan(outcome, fact, report);
@@ -223,6 +246,7 @@ Async<TurnResult> readTurn(StepRun& run, const TurnPlan& plan, Session& session,
   } else if (fact.outcome == TurnOutcome::Ok) {
     fact.outcome = TurnOutcome::Failed;
     fact.words = "what the agent left could not be read: " + collected.error().message;
+    result.told = fact.words;
   }
   co_return result;
 }

@@ -68,7 +68,8 @@ void addUsage(Records& report, const Records& request, const agents::Protocol& p
   report.add("usage.total-output", told.output);
 }
 
-/// `outcome` ok or failed; when failed `error-class` (rate-limit, auth, overloaded, context, other) and `error-text`.
+/// `outcome` ok or failed; when failed `error-class` (rate-limit, auth, overloaded, context, other) and `error-text`,
+/// which is `said` where the agent said something itself.
 void addOutcome(Records& report, const Records& request, const agents::Protocol& protocol, const AgentOutput& output,
                 const std::string& standardError) {
   bool tellsSuccess = false;
@@ -83,6 +84,7 @@ void addOutcome(Records& report, const Records& request, const agents::Protocol&
   }
   auto text = model::visibleText(output.error);
   if (text.empty()) text = lastWords(standardError);
+  if (!text.empty()) report.add("said", text);
   if (text.empty() && ended) text = "it ended without saying that its turn was over";
   if (text.empty())
     text = request.has("exit") ? "it ended with exit status " + std::string(request.get("exit")) + " and said nothing"
