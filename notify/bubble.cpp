@@ -171,4 +171,9 @@ std::optional<Button> buttonOf(std::string_view key) {
   return std::nullopt;
 }
 
+bool isActivationToken(std::string_view text) {
+  return !text.empty() && text.size() <= limits::kActivationTokenBytes &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
 }  // namespace coffer::notify

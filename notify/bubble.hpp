@@ -61,4 +61,7 @@ Shown shownBy(const Capabilities& capabilities, const Bubble& bubble);
 /// The button with this key, as ActionInvoked names it; "default" is a click on the notification itself.
 std::optional<Button> buttonOf(std::string_view key);
 
+/// Whether this can be a token of xdg-activation: short, and nothing but visible ASCII.
+bool isActivationToken(std::string_view text);
+
 }  // namespace coffer::notify

@@ -21,4 +21,7 @@ inline constexpr std::uint64_t kNotificationTime = 10'000'000;
 /// Microseconds that "Later" keeps a task quiet which does not change; then it is shown again.
 inline constexpr std::uint64_t kNotificationLater = 900'000'000;
 
+/// Bytes of the token by which a notification server lets a window come to the front. A longer one is not passed on.
+inline constexpr std::size_t kActivationTokenBytes = 256;
+
 }  // namespace coffer::limits

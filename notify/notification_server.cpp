@@ -24,10 +24,17 @@ NotificationServer::NotificationServer(sdbus::IConnection& bus, const std::strin
   server_->uponSignal("NotificationClosed").onInterface(interface).call([this](std::uint32_t number, std::uint32_t) {
     told_.closed(number);
   });
+  // It comes right before the button it belongs to, and is good for once.
+  server_->uponSignal("ActivationToken")
+      .onInterface(interface)
+      .call([this](std::uint32_t number, const std::string& token) {
+        token_ = {number, isActivationToken(token) ? token : std::string()};
+      });
   server_->uponSignal("ActionInvoked")
       .onInterface(interface)
       .call([this](std::uint32_t number, const std::string& key) {
-        if (const auto button = buttonOf(key)) told_.pressed(number, *button);
+        const auto [of, token] = std::exchange(token_, {});
+        if (const auto button = buttonOf(key)) told_.pressed(number, *button, of == number ? token : std::string());
       });
   server_->callMethodAsync("GetCapabilities")
       .onInterface(interface)

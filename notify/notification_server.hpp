@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sdbus-c++/sdbus-c++.h>
@@ -25,7 +26,8 @@ class NotificationServer {
     std::function<void()> ready;  ///< it said what it can show; nothing is shown before
     std::function<void(std::uint64_t task, std::optional<std::uint32_t> number)> shown;
     std::function<void(std::uint32_t number)> closed;
-    std::function<void(std::uint32_t number, Button button)> pressed;
+    /// `token`: by which a window may come to the front because of it, or empty.
+    std::function<void(std::uint32_t number, Button button, const std::string& token)> pressed;
   };
 
   /// `owner`: the unique name of its connection.
@@ -40,6 +42,7 @@ class NotificationServer {
  private:
   Told told_;
   Capabilities capabilities_;
+  std::pair<std::uint32_t, std::string> token_;  ///< the last one, and the notification it is for
   std::unique_ptr<sdbus::IProxy> server_;
 };
 

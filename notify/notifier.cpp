@@ -92,10 +92,11 @@ void Notifier::onServer(const std::string& owner) {
                                      board_.closed(number);
                                      update();
                                    },
-                               .pressed = [this](std::uint32_t number, Button button) { onPressed(number, button); }});
+                               .pressed = [this](std::uint32_t number, Button button,
+                                                 const std::string& token) { onPressed(number, button, token); }});
 }
 
-void Notifier::onPressed(std::uint32_t number, Button button) {
+void Notifier::onPressed(std::uint32_t number, Button button, const std::string& token) {
   const auto task = board_.taskOf(number);
   if (!task) return;
   const auto say = [this, id = *task](std::string sentence) {
@@ -110,7 +111,7 @@ void Notifier::onPressed(std::uint32_t number, Button button) {
   };
   switch (button) {
     case Button::Show:
-      terminal_.show(*task,
+      terminal_.show(*task, token,
                      [say, id = *task] { say(std::format("There is no terminal to open. Type: coffer show {}", id)); });
       break;
     case Button::Retry:

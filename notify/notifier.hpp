@@ -32,7 +32,7 @@ class Notifier {
   void follow();
   void onDaemon(const std::string& owner);
   void onServer(const std::string& owner);
-  void onPressed(std::uint32_t number, Button button);
+  void onPressed(std::uint32_t number, Button button, const std::string& token);
   /// Carries out what the board wants now.
   void update();
 

@@ -19,7 +19,7 @@ constexpr auto kSystemdPath = "/org/freedesktop/systemd1";
 constexpr auto kSystemdManager = "org.freedesktop.systemd1.Manager";
 
 /// The task's number is its argument; the shell that stays is for the commands it proposes.
-constexpr auto kScript = R"(coffer show "$1"; exec "${SHELL:-/bin/sh}")";
+constexpr auto kScript = R"(unset XDG_ACTIVATION_TOKEN; coffer show "$1"; exec "${SHELL:-/bin/sh}")";
 
 using Setting = sdbus::Struct<std::string, sdbus::Variant>;
 using Command = sdbus::Struct<std::string, std::vector<std::string>, bool>;
@@ -59,22 +59,23 @@ std::optional<std::vector<std::string>> terminalIn(const std::vector<std::string
 Terminal::Terminal(sdbus::IConnection& bus)
     : systemd_(sdbus::createProxy(bus, sdbus::ServiceName(kSystemd), sdbus::ObjectPath(kSystemdPath))) {}
 
-void Terminal::show(std::uint64_t task, std::function<void()> failed) {
+void Terminal::show(std::uint64_t task, const std::string& token, std::function<void()> failed) {
   // The manager's environment and not ours: a session may have brought its display after we were started.
   systemd_->getPropertyAsync("Environment")
       .onInterface(kSystemdManager)
       .uponReplyInvoke(
-          [this, task, failed = std::move(failed)](std::optional<sdbus::Error> error, const sdbus::Variant& value) {
+          [this, task, token, failed = std::move(failed)](std::optional<sdbus::Error> error, const sdbus::Variant& value) {
             const bool known = !error && value.containsValueOfType<std::vector<std::string>>();
             const auto environment = known ? value.get<std::vector<std::string>>() : std::vector<std::string>{};
             const auto words =
                 terminalIn(environment, [](const std::string& path) { return access(path.c_str(), X_OK) == 0; });
             if (!words) return failed();
-            start(*words, task, failed);
+            start(*words, task, token, failed);
           });
 }
 
-void Terminal::start(const std::vector<std::string>& words, std::uint64_t task, const std::function<void()>& failed) {
+void Terminal::start(const std::vector<std::string>& words, std::uint64_t task, const std::string& token,
+                     const std::function<void()>& failed) {
   auto command = words;
   for (const auto& word :
        {std::string("/bin/sh"), std::string("-c"), std::string(kScript), std::string("coffer"), std::to_string(task)})
@@ -84,7 +85,7 @@ void Terminal::start(const std::vector<std::string>& words, std::uint64_t task, 
   std::array<char, SD_ID128_STRING_MAX> id{};
   // As desktops name the units of their applications.
   const auto unit = std::format("app-coffer@{}.service", sd_id128_to_string(random, id.data()));
-  const std::vector<Setting> settings = {
+  std::vector<Setting> settings = {
       {"Description", sdbus::Variant(std::format("Terminal that shows task {}", task))},
       {"Slice", sdbus::Variant(std::string("app.slice"))},
       {"CollectMode", sdbus::Variant(std::string("inactive-or-failed"))},
@@ -92,6 +93,8 @@ void Terminal::start(const std::vector<std::string>& words, std::uint64_t task, 
       {"ExitType", sdbus::Variant(std::string("cgroup"))},
       {"ExecStart", sdbus::Variant(std::vector<Command>{{command.front(), command, false}})},
   };
+  if (!token.empty())
+    settings.emplace_back("Environment", sdbus::Variant(std::vector<std::string>{"XDG_ACTIVATION_TOKEN=" + token}));
   systemd_->callMethodAsync("StartTransientUnit")
       .onInterface(kSystemdManager)
       .withArguments(unit, "fail", settings, std::vector<Extra>{})

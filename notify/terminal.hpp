@@ -25,11 +25,13 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal() = default;
 
-  /// Opens one that shows the task and then is a shell. `failed` is called instead when there is none.
-  void show(std::uint64_t task, std::function<void()> failed);
+  /// Opens one that shows the task and then is a shell. `token`: by which it may come to the front (xdg-activation), or
+  /// empty. `failed` is called instead when there is none.
+  void show(std::uint64_t task, const std::string& token, std::function<void()> failed);
 
  private:
-  void start(const std::vector<std::string>& words, std::uint64_t task, const std::function<void()>& failed);
+  void start(const std::vector<std::string>& words, std::uint64_t task, const std::string& token,
+             const std::function<void()>& failed);
 
   std::unique_ptr<sdbus::IProxy> systemd_;
 };

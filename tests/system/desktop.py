@@ -44,6 +44,30 @@ GLib.MainLoop().run()
 """
 
 
+# A server as Wayland's desktops have one: it gives whoever is pressed a token by which a window comes to the front. Anybody's
+# word Press(number, key, token) is its user's.
+TOKEN_SERVER = TEXT_SERVER.replace('return ["body"]', 'return ["body", "actions"]').replace("""    @dbus.service.signal(NAME, signature="uu")
+""", """    @dbus.service.method(NAME, in_signature="uss", out_signature="")
+    def Press(self, number, key, token):
+        self.ActivationToken(number, token)
+        self.ActionInvoked(number, key)
+    @dbus.service.signal(NAME, signature="us")
+    def ActivationToken(self, number, token):
+        pass
+    @dbus.service.signal(NAME, signature="us")
+    def ActionInvoked(self, number, key):
+        pass
+    @dbus.service.signal(NAME, signature="uu")
+""", 1)
+
+# A terminal that can be read: tmux, which takes the command as terminals do.
+TERMINAL = """#!/bin/sh
+printenv XDG_ACTIVATION_TOKEN >"$HOME/token"
+tmux -S "$HOME/terminal" -f /dev/null new-session -d -x 120 -y 40 "$@"
+exec tmux -S "$HOME/terminal" wait-for never
+"""
+
+
 class Desktop:
     def __init__(self, user):
         self.user = user

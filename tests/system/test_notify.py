@@ -4,8 +4,9 @@ import os
 
 import pytest
 from conftest import run
-from desktop import TEXT_SERVER, Desktop, Watch
+from desktop import TERMINAL, TEXT_SERVER, TOKEN_SERVER, Desktop, Watch
 from gi.repository import GLib
+from moments import until
 from people import NAME, ROOT, Person
 
 pytestmark = pytest.mark.deadline(300)
@@ -220,6 +221,84 @@ def test_show_opens_a_terminal_that_outlives_the_notifier(desktop, watch, notifi
         run("rm", "-f", "/usr/local/bin/xdg-terminal-exec", opened)
         if unit:
             desktop.systemctl("stop", unit)
+
+
+@pytest.fixture
+def tokens(desktop):
+    """A notification server that gives tokens; tokens(notification, "show", "token") presses a button."""
+    desktop.systemctl("stop", "dunst.service")
+    script = desktop.write("token-server.py", TOKEN_SERVER)
+    desktop.run("systemd-run", "--user", "--quiet", "--unit=token-server", "--service-type=dbus",
+                "--property=BusName=org.freedesktop.Notifications", "python3", script)
+    server = "org.freedesktop.Notifications"
+    yield lambda notification, key, token: desktop.run("busctl", "--user", "call", server, "/org/freedesktop/Notifications", server, "Press", "uss",
+                                                       str(notification.number), key, token)
+    desktop.systemctl("stop", "token-server.service")
+
+
+@pytest.fixture
+def terminal(desktop):
+    """The user's terminal is tmux; terminal() is what it shows, or nothing while there is none."""
+    path, command = desktop.write("xdg-terminal-exec", TERMINAL, "0755"), "/usr/local/bin/xdg-terminal-exec"
+    run("install", "-m", "0755", path, command)
+    yield lambda: desktop.run("tmux", "-S", desktop.home / "terminal", "capture-pane", "-p", check=False).stdout
+    desktop.run("tmux", "-S", desktop.home / "terminal", "kill-server", check=False)
+    run("rm", "-f", command, desktop.home / "terminal", desktop.home / "token")
+
+
+def test_show_is_a_terminal_with_the_task_and_a_shell_that_comes_to_the_front(desktop, watch, notifications, carol, tokens, terminal):
+    task = carol.new("Say more")
+    plan = watch.notify(summary(task, "plan to read"), seconds=90)
+    tokens(plan, "show", "token-of-this-press_1")
+    until(lambda: f"coffer plan {task.id}" in terminal() and "$" in terminal())
+    assert (desktop.home / "token").read_text(encoding="utf-8").strip() == "token-of-this-press_1"
+    send = ["tmux", "-S", desktop.home / "terminal", "send-keys"]
+    desktop.run(*send, f"clear; coffer plan {task.id} | cat; echo \"token <$XDG_ACTIVATION_TOKEN>\"", "Enter")
+    until(lambda: "Acceptance criteria" in terminal() and "token <>" in terminal())
+
+
+def test_what_is_no_token_is_not_passed_on(desktop, watch, notifications, carol, tokens, terminal):
+    task = carol.new("Say more")
+    plan = watch.notify(summary(task, "plan to read"), seconds=90)
+    tokens(plan, "show", "two words\x1b[2J")
+    until(lambda: f"coffer plan {task.id}" in terminal())
+    assert (desktop.home / "token").read_text(encoding="utf-8") == ""
+
+
+def test_retry_is_done_by_the_daemon_and_its_refusal_is_said(desktop, watch, notifications, carol, cofferd):
+    task = carol.new("crash")
+    plan = watch.notify(summary(task, "plan to read"), seconds=90)
+    task.accept_plan()
+    failed = watch.notify(summary(task, "does not go on"), seconds=120)
+    assert failed.actions["retry"] and plan.number
+    before = len(task.runs())
+    desktop.press("Retry")
+    watch.closing(failed)
+    # The agent fails again, so it is told again.
+    again = watch.notify(summary(task, "does not go on"), after=watch.messages.index(failed.message) + 1, seconds=120)
+    assert len(task.runs()) == before + 1
+    cofferd.stop()
+    try:
+        desktop.press("Retry")
+        said = watch.notify(summary(task, "does not go on"), after=watch.messages.index(again.message) + 1)
+        assert "cofferd is not there" in said.body
+    finally:
+        cofferd.start()
+
+
+def test_who_is_logged_in_twice_is_told_once(desktop, watch, carol, as_user):
+    """Two sessions, as at the desk and over ssh; both switch it on."""
+    for active in (True, False):
+        environment = {"XDG_RUNTIME_DIR": f"/run/user/{desktop.uid}", "DBUS_SESSION_BUS_ADDRESS": f"unix:path=/run/user/{desktop.uid}/bus"}
+        as_user("carol", "coffer", "notify", "on", active=active, environment=environment)
+    pids = run("pgrep", "--uid", str(desktop.uid), "--full", "coffer-notify$").stdout.split()
+    assert len(pids) == 1
+    task = carol.new("Say more")
+    plan = watch.notify(summary(task, "plan to read"), seconds=90)
+    task.accept_plan()
+    watch.closing(plan)
+    work = watch.notify(summary(task, "work to review"), seconds=120)
+    assert watch.notifies() == [plan.summary, work.summary] and desktop.displayed() == 1
 
 
 def test_without_a_terminal_show_says_what_to_type(desktop, watch, notifications, carol):
