@@ -63,15 +63,15 @@ void Terminal::show(std::uint64_t task, const std::string& token, std::function<
   // The manager's environment and not ours: a session may have brought its display after we were started.
   systemd_->getPropertyAsync("Environment")
       .onInterface(kSystemdManager)
-      .uponReplyInvoke(
-          [this, task, token, failed = std::move(failed)](std::optional<sdbus::Error> error, const sdbus::Variant& value) {
-            const bool known = !error && value.containsValueOfType<std::vector<std::string>>();
-            const auto environment = known ? value.get<std::vector<std::string>>() : std::vector<std::string>{};
-            const auto words =
-                terminalIn(environment, [](const std::string& path) { return access(path.c_str(), X_OK) == 0; });
-            if (!words) return failed();
-            start(*words, task, token, failed);
-          });
+      .uponReplyInvoke([this, task, token, failed = std::move(failed)](std::optional<sdbus::Error> error,
+                                                                       const sdbus::Variant& value) {
+        const bool known = !error && value.containsValueOfType<std::vector<std::string>>();
+        const auto environment = known ? value.get<std::vector<std::string>>() : std::vector<std::string>{};
+        const auto words =
+            terminalIn(environment, [](const std::string& path) { return access(path.c_str(), X_OK) == 0; });
+        if (!words) return failed();
+        start(*words, task, token, failed);
+      });
 }
 
 void Terminal::start(const std::vector<std::string>& words, std::uint64_t task, const std::string& token,

@@ -28,7 +28,8 @@ Extent extentOfEscape(std::string_view bytes) {
   if (bytes[1] == kEscape) return {1};  // the Escape key, and something after it
   if (bytes[1] == 'O') return {bytes.size() < 3 ? std::size_t{0} : std::size_t{3}};
   if (bytes[1] != '[') return {2};
-  if (bytes.size() > 2 && bytes[2] == '[') return {bytes.size() < 4 ? std::size_t{0} : std::size_t{4}};  // Linux's F keys
+  if (bytes.size() > 2 && bytes[2] == '[')
+    return {bytes.size() < 4 ? std::size_t{0} : std::size_t{4}};  // Linux's F keys
   if (bytes.size() > 2 && bytes[2] == 'M') return {bytes.size() < 6 ? std::size_t{0} : std::size_t{6}};  // X10's mouse
   for (std::size_t i = 2; i < bytes.size(); ++i) {
     if (isWithin(bytes[i], '\x40', '\x7e')) return {i + 1};

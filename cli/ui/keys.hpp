@@ -8,8 +8,8 @@
 namespace coffer::cli::ui {
 
 /// Makes events of the bytes that a terminal sends: characters in UTF-8, control characters, sequences that begin with
-/// Escape (ECMA-48), and the mouse as xterm tells of it. What is none of these is left out. A key that terminals name in
-/// two ways has the one name that ftxui::Event's constants have.
+/// Escape (ECMA-48), and the mouse as xterm tells of it. What is none of these is left out. A key that terminals name
+/// in two ways has the one name that ftxui::Event's constants have.
 class KeyReader {
  public:
   /// Events of these bytes and of what was kept of earlier ones.

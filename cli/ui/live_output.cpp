@@ -80,7 +80,8 @@ std::string LiveOutput::take(std::string_view text, bool whole) {
   rest_.erase(0, lines.size());
   auto result = lines.empty() ? std::string() : shown(lines);
   if (rest_.size() > limits::kOutputLineBytes) {
-    result += "# a line of output was too long to be read: " + model::visibleText(rest_.substr(0, kLongLineShown)) + "\n";
+    result +=
+        "# a line of output was too long to be read: " + model::visibleText(rest_.substr(0, kLongLineShown)) + "\n";
     rest_.clear();
     skipping_ = true;
   }

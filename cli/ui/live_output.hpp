@@ -11,8 +11,8 @@
 namespace coffer::cli::ui {
 
 /// What a run that goes on has printed so far, as text for a person: a turn's output read by the rules of its agent's
-/// descriptor on this machine, line by line as it is when there is none; a gate's as it is. The text is visible. What is
-/// printed is the agent's to choose: a line above limits::kOutputLineBytes is only told of, and after
+/// descriptor on this machine, line by line as it is when there is none; a gate's as it is. The text is visible. What
+/// is printed is the agent's to choose: a line above limits::kOutputLineBytes is only told of, and after
 /// limits::kLogShownBytes nothing is read any more.
 class LiveOutput {
  public:

@@ -4,12 +4,12 @@
 #include <cerrno>
 #include <cstdint>
 #include <format>
-#include <string>
-#include <string_view>
-
 #include <ftxui/dom/node.hpp>
 #include <ftxui/screen/screen.hpp>
 #include <ftxui/screen/terminal.hpp>
+#include <string>
+#include <string_view>
+
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -20,7 +20,8 @@ namespace coffer::cli::ui {
 
 namespace {
 
-// xterm's control sequences: the other screen, no wrapping, no cursor; presses of buttons and the wheel, told in decimal.
+// xterm's control sequences: the other screen, no wrapping, no cursor; presses of buttons and the wheel, told in
+// decimal.
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?7l\x1b[?25l\x1b[?1000h\x1b[?1006h\x1b[2J";
 constexpr std::string_view kLeave = "\x1b[?1006l\x1b[?1000l\x1b[?25h\x1b[?7h\x1b[0m\x1b[?1049l";
 constexpr std::string_view kClear = "\x1b[2J";

@@ -28,6 +28,25 @@ std::unexpected<Error> failed(const std::string& what) {
                                "cannot " + what + ": " + std::strerror(number)});
 }
 
+// What earlier steps printed was read and kept before this one was opened; with it there, one that filled the image
+// would leave no room for any other.
+std::expected<void, Error> makeRoom(const std::string& path, int directory, const std::string& step) {
+  std::error_code error;
+  const std::filesystem::directory_iterator files(path, error);
+  if (error) return failed("list the output of earlier runs");
+  for (const auto& entry : files) {
+    const auto name = entry.path().filename().string();
+    if (name.starts_with(step) || !(name.ends_with(".out") || name.ends_with(".err"))) continue;
+    const Fd file(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    unsigned flags = 0;
+    if (!file || ::ioctl(file.get(), FS_IOC_GETFLAGS, &flags) < 0) return failed("look at the output file " + name);
+    flags &= ~static_cast<unsigned>(FS_APPEND_FL);
+    if (::ioctl(file.get(), FS_IOC_SETFLAGS, &flags) < 0 || ::unlinkat(directory, name.c_str(), 0) < 0)
+      return failed("remove the output file " + name);
+  }
+  return {};
+}
+
 std::string addressText(const walls::RefusalEntry& entry) {
   char text[INET6_ADDRSTRLEN] = {};
   const int family = entry.family == 6 ? AF_INET6 : AF_INET;
@@ -202,8 +221,10 @@ Async<std::expected<void, Error>> Session::close(bool keepImages) {
 }
 
 std::expected<std::pair<std::string, std::string>, Error> Session::outputs(const std::string& unit) const {
-  auto directory = os::openDirectory(context_.places.image(outputImage(spec_.task)));
+  const auto image = context_.places.image(outputImage(spec_.task));
+  auto directory = os::openDirectory(image);
   if (!directory) return std::unexpected(directory.error());
+  if (auto made = makeRoom(image, directory->get(), spec_.run); !made) return std::unexpected(made.error());
   for (const char* which : {"out", "err"}) {
     const auto name = unit + "." + which;
     Fd file(::openat(directory->get(), name.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));

@@ -17,7 +17,8 @@ namespace coffer::engine {
 struct TurnResult {
   model::TurnEnded fact;
   StepOutcome outcome;
-  std::string told;  ///< for the run: what the agent said of its failure, or what is known of it; empty when it went well
+  std::string
+      told;  ///< for the run: what the agent said of its failure, or what is known of it; empty when it went well
 };
 
 /// Stops the gateway, lets the collector read what the agent printed and left, and makes the fact of both. `known` is

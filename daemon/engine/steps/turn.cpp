@@ -1,5 +1,8 @@
 #include <utility>
 
+#include <sys/statvfs.h>
+
+#include "dbus/names.hpp"
 #include "engine/image_mounts.hpp"
 #include "engine/keep.hpp"
 #include "engine/session.hpp"
@@ -7,8 +10,10 @@
 #include "engine/turn_plan.hpp"
 #include "engine/turn_result.hpp"
 #include "engine/unit_input.hpp"
+#include "model/limits.hpp"
 #include "model/spelling.hpp"
 #include "os/clock.hpp"
+#include "os/event.hpp"
 #include "os/halt_point.hpp"
 #include "os/log.hpp"
 
@@ -110,6 +115,25 @@ Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runAgent(StepRun& r
   co_return co_await context.systemd->waitForEnd(unit);
 }
 
+bool hasRoom(const Context& context) {
+  struct statvfs status{};
+  return ::statvfs(context.places.state.c_str(), &status) < 0 ||
+         status.f_bavail * status.f_frsize >= limits::kStoreReserveBytes / 2;
+}
+
+// What a turn left is read, and its end is written down, when there is room for both. Until then PID 1 has the record
+// and the image the work: an agent that was paid for is not run again because a disk was full.
+Async<Done> roomToRecord(const StepRun& run) {
+  if (hasRoom(*run.context)) co_return Done{};
+  log::error("step " + run.step.name + " has ended, but there is no room in " + run.context->places.state +
+                 " to write that down. It goes on when there is.",
+             {{names::kFieldTask, std::to_string(run.task.id)}});
+  // Who cancels the task does not wait for room.
+  while (!hasRoom(*run.context) && !run.overtaken())
+    co_await os::pause(run.context->event, static_cast<std::uint64_t>(limits::kSpaceCheckTime.count()));
+  co_return Done{};
+}
+
 }  // namespace
 
 Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
@@ -207,6 +231,7 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
     if (!known) end.result = "interrupted";
   }
 
+  co_await roomToRecord(run);
   auto [fact, outcome, told] = co_await readTurn(run, *plan, session, runId, end, known);
   // PID 1 holds the record until ours is on disk.
   if (!ended) {

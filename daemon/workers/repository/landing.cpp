@@ -283,8 +283,7 @@ Landing::Done Landing::lock() {
   }
   const Fd stage(::open(stage_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   const Fd file(::openat(stage.get(), "lock", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file || !workers::writeAll(file.get(), mark()) || ::fsync(file.get()) != 0)
-    return cannot("write its lock");
+  if (!file || !workers::writeAll(file.get(), mark()) || ::fsync(file.get()) != 0) return cannot("write its lock");
   writes_.next();
   if (::linkat(stage.get(), "lock", source_.own(), "index.lock", 0) != 0) {
     if (errno != EEXIST) return cannot("lock the index", ErrorCode::AccessDenied);

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include <random>
+
+#include <gtest/gtest.h>
 
 #include "ui/keys.hpp"
 
@@ -20,8 +20,10 @@ std::vector<std::string> inputs(const std::vector<Event>& events) {
 TEST(Keys, CharactersAreWholeHoweverTheyCome) {
   KeyReader reader;
   EXPECT_EQ(inputs(reader.take("a\xc3")), (std::vector<std::string>{"char a"}));
-  EXPECT_EQ(inputs(reader.take("\xa4\xf0\x9f\x98\x80")), (std::vector<std::string>{"char \xc3\xa4", "char \xf0\x9f\x98\x80"}));
-  EXPECT_EQ(inputs(reader.take("\xff\xc3x\xa4y")), (std::vector<std::string>{"char x", "char y"})) << "no UTF-8 is nothing";
+  EXPECT_EQ(inputs(reader.take("\xa4\xf0\x9f\x98\x80")),
+            (std::vector<std::string>{"char \xc3\xa4", "char \xf0\x9f\x98\x80"}));
+  EXPECT_EQ(inputs(reader.take("\xff\xc3x\xa4y")), (std::vector<std::string>{"char x", "char y"}))
+      << "no UTF-8 is nothing";
 }
 
 TEST(Keys, NamesAreTheLibrarys) {
