@@ -72,7 +72,7 @@ std::vector<std::string> TaskView::nextCommands() const {
   }
   if (parked == "question") add("show {}");
   if (ended()) add(state == "failed" ? "log {}" : "show {}");
-  if (allows("retry")) add("retry {}");
+  if (allows("retry")) add(parked == "budget" ? "retry {} --budget TOKENS" : "retry {}");
   if (allows("reply")) add("reply {} \"...\"");
   if (result.empty()) add(needsYou() ? "show {}" : "watch {}");
   return result;

@@ -132,7 +132,8 @@ TaskNews newsOf(const cli::Dictionary& task) {
   bubble.buttons.push_back(Button::Show);
   // Of a plan or work that waits, "again" would be a decision on it.
   const bool stands = !view.parked.empty() || view.ended();
-  if (stands && view.allows("retry")) bubble.buttons.push_back(Button::Retry);
+  // Out of budget it would stop again at once: only "coffer retry --budget" helps, which wants a number.
+  if (stands && view.allows("retry") && view.parked != "budget") bubble.buttons.push_back(Button::Retry);
   if (stands && view.allows("resume")) bubble.buttons.push_back(Button::Resume);
   bubble.buttons.push_back(Button::Later);
   news.bubble = std::move(bubble);

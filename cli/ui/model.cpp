@@ -133,6 +133,8 @@ const Dictionary* Model::properties() const {
   return details_ && task() && details_->task == task()->id ? &details_->properties : nullptr;
 }
 
+bool Model::wantsBudget() const { return task() && task()->parked == "budget" && allows("retry"); }
+
 bool Model::allows(std::string_view action) const {
   // The list and the task are read one after the other; what is offered is what both say.
   return task() && task()->allows(action) && properties() &&

@@ -122,6 +122,8 @@ class Model {
   /// The properties of the selected task, when they have come.
   [[nodiscard]] const Dictionary* properties() const;
   [[nodiscard]] bool allows(std::string_view action) const;
+  /// Whether trying again would stop at once: there is no budget left, and a key says no number.
+  [[nodiscard]] bool wantsBudget() const;
   /// Whether the text whose digest an action takes was opened here.
   [[nodiscard]] bool read(std::string_view action) const;
   [[nodiscard]] std::vector<std::uint64_t> runsWithText() const;

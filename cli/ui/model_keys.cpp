@@ -199,6 +199,10 @@ bool Model::decide(std::string_view key) {
     }
   } else {
     const auto* action = key == "c" ? "cancel" : key == "t" ? "retry" : "delete";
+    if (key == "t" && wantsBudget()) {
+      say(std::format("It wants a larger budget: coffer retry {} --budget TOKENS", task()->id), Tone::Attention);
+      return true;
+    }
     if (allows(action)) {
       question_ = key == "c" ? askToCancel(*task()) : key == "t" ? askToRetry(*task()) : askToDelete(*task());
       mode_ = Mode::Confirm;
@@ -333,7 +337,7 @@ std::vector<Hint> Model::hints() const {
     if (runsWithText().size() > 1 && (page_ == Page::Transcript || page_ == Page::Gate)) add("[ ]", "other run");
   }
   for (const auto& decision : decisions()) {
-    if (!allows(decision.action)) continue;
+    if (!allows(decision.action) || (decision.action == "retry" && wantsBudget())) continue;
     const bool accepts = decision.action.starts_with("accept");
     if (accepts && !read(decision.action)) continue;
     add(std::string(decision.key), std::string(decision.words));

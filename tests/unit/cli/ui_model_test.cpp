@@ -323,6 +323,15 @@ TEST_F(ModelTest, WhatStandsStillIsTriedAgainAfterAQuestion) {
   EXPECT_EQ(acts().at(0).action, "retry");
 }
 
+TEST_F(ModelTest, WhatIsOutOfBudgetIsNotTriedAgainInVain) {
+  serve({task(17, "writing", {"retry", "cancel"}, "budget")});
+  EXPECT_FALSE(offers("t"));
+  press({"t"});
+  EXPECT_EQ(model.mode(), Mode::Browse);
+  EXPECT_TRUE(status().contains("coffer retry 17 --budget TOKENS")) << status();
+  EXPECT_TRUE(acts().empty());
+}
+
 TEST_F(ModelTest, OneDecisionAfterTheOther) {
   serve({task(17, "writing")});
   press({"c", "y"});

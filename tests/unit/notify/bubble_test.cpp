@@ -85,6 +85,11 @@ TEST(Bubble, WhatStandsStillCanBeRetriedOrResumedWhereThatIsAllowed) {
   EXPECT_THAT(bubble(task("writing", "blocked", {"reply"})).buttons, ElementsAre(Button::Show, Button::Later));
 }
 
+TEST(Bubble, OutOfBudgetThereIsNothingToRetryWithoutALargerOne) {
+  const auto out = bubble(waiting(task("writing", "budget", {"retry", "cancel"}), "budget", "It cost too much.", 0));
+  EXPECT_THAT(out.buttons, ElementsAre(Button::Show, Button::Later));
+}
+
 TEST(Bubble, WhatPassesByItselfIsNothingToGetUpFor) {
   const auto passing =
       bubble(waiting(task("writing", "retry", {"retry"}), "rate-limited", "The provider is busy.", 5'000'000));
