@@ -57,6 +57,7 @@ std::unique_ptr<CLI::App> commandLine(Invocation& invocation) {
   addProviderAllow(provider, invocation);
   addProviderDeny(provider, invocation);
   addProviderList(provider, invocation);
+  addProviderSet(provider, invocation);
   addProviderRemove(provider, invocation);
 
   auto& agent = Verb(*app, invocation, "agent", "Coding agents that this machine knows", {"agent list"}).group();

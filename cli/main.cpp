@@ -1,6 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <exception>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "invocation.hpp"
@@ -11,13 +14,17 @@ namespace coffer::cli {
 
 namespace {
 
+Json objectOf(const Failure& failure) {
+  Json error;
+  error.add("Name", failure.name).add("Message", failure.message).add("Next", failure.next);
+  error.add("ExitCode", std::uint64_t{static_cast<unsigned>(std::to_underlying(failure.exit))});
+  Json object;
+  object.add("Error", std::move(error));
+  return object;
+}
+
 ExitCode report(const Session& session, const Failure& failure) {
-  if (session.json()) {
-    Json error;
-    error.add("Name", failure.name).add("Message", failure.message).add("Next", failure.next);
-    error.add("ExitCode", std::uint64_t{static_cast<unsigned>(std::to_underlying(failure.exit))});
-    session.print(Json().add("Error", std::move(error)));
-  }
+  if (session.json()) session.print(objectOf(failure));
   const bool colour = session.terminal().error && session.terminal().colour;
   const Paint paint(colour);
   std::string text = paint(Tone::Bad, "coffer:") + " " + model::visibleText(failure.message) + "\n";
@@ -38,6 +45,21 @@ ExitCode run(const Invocation& invocation) {
   }
 }
 
+/// What the parser says of a command line that makes no sense; also asked for help and the version.
+ExitCode answerParser(const CLI::App& app, const CLI::ParseError& error, std::span<char* const> words) {
+  // Nothing was parsed, so what was asked for is looked for by hand.
+  bool json = false;
+  for (const std::string_view word : words) {
+    if (word == "--") break;
+    json = json || word == "--json";
+  }
+  // Help and version are "errors" of value 0 to the parser.
+  if (app.exit(error) == 0) return ExitCode::Done;
+  if (json)
+    writeAll(STDOUT_FILENO, objectOf({ExitCode::Usage, "InvalidArgument", error.what(), "coffer --help"}).text());
+  return ExitCode::Usage;
+}
+
 }  // namespace
 
 }  // namespace coffer::cli
@@ -51,8 +73,7 @@ int main(int argc, char** argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // Help and version are "errors" of value 0 to the parser.
-    return app->exit(error) == 0 ? std::to_underlying(ExitCode::Done) : std::to_underlying(ExitCode::Usage);
+    return std::to_underlying(coffer::cli::answerParser(*app, error, {argv, static_cast<std::size_t>(argc)}));
   }
   return std::to_underlying(coffer::cli::run(invocation));
 }

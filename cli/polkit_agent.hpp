@@ -13,6 +13,8 @@ class PolkitAgent {
   PolkitAgent& operator=(const PolkitAgent&) = delete;
   ~PolkitAgent();
 
+  [[nodiscard]] bool running() const { return child_ > 0; }
+
  private:
   pid_t child_ = -1;
 };

@@ -25,7 +25,7 @@ bool passwordPrompt() {
   return tcgetattr(STDERR_FILENO, &state) == 0 && (state.c_lflag & ECHO) == 0;
 }
 
-void show(const std::stop_token& stop, const std::string& what, bool terminal) {
+void show(const std::stop_token& stop, const std::string& what) {
   std::mutex mutex;
   std::condition_variable_any wake;
   std::unique_lock lock(mutex);
@@ -33,11 +33,6 @@ void show(const std::stop_token& stop, const std::string& what, bool terminal) {
   bool shown = false;
   while (!wake.wait_for(lock, stop, kPatience, [&] { return stop.stop_requested(); })) {
     if (stop.stop_requested()) break;
-    if (!terminal) {
-      writeAll(STDERR_FILENO, what + " ...\n");
-      wake.wait(lock, stop, [&] { return stop.stop_requested(); });
-      return;
-    }
     if (passwordPrompt()) continue;
     const auto passed = std::chrono::duration_cast<Microseconds>(std::chrono::steady_clock::now() - begin);
     writeAll(STDERR_FILENO, std::format("\r\x1b[K{} ... {}", what, clockTime(passed)));
@@ -48,15 +43,14 @@ void show(const std::stop_token& stop, const std::string& what, bool terminal) {
 
 }  // namespace
 
-Progress::Progress(std::string what, bool terminal, bool quiet) {
-  if (quiet) return;
+Progress::Progress(std::string what, bool visible) {
+  if (!visible) return;
   // Signals are the main thread's business.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ =
-      std::jthread([what = std::move(what), terminal](const std::stop_token& stop) { show(stop, what, terminal); });
+  thread_ = std::jthread([what = std::move(what)](const std::stop_token& stop) { show(stop, what); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -5,12 +5,12 @@
 
 namespace coffer::cli {
 
-/// Says what a call that takes over a second is doing: a line with a clock on a terminal, one plain line elsewhere,
-/// nothing for quick calls. The line is gone when this ends.
+/// Says what a call that takes over a second is doing: a line with a clock on the terminal, nothing for quick calls.
+/// The line is gone when this ends.
 class Progress {
  public:
-  /// `terminal`: whether standard error is one. `quiet`: say nothing at all.
-  Progress(std::string what, bool terminal, bool quiet);
+  /// `visible`: whether standard error is a terminal with somebody before it.
+  Progress(std::string what, bool visible);
 
  private:
   std::jthread thread_;

@@ -26,8 +26,10 @@ bool isWithin(const std::string& path, const std::string& directory) {
 
 std::expected<ObjectEntry, Failure> chooseProject(Session& session, Connection& bus, const std::string& name) {
   if (!name.empty()) {
-    const auto path = bus.manager().getProject(name);
-    return ObjectEntry{path, bus.project(path)->properties()};
+    return session.during("Looking for the project", [&] {
+      const auto path = bus.manager().getProject(name);
+      return ObjectEntry{path, bus.project(path)->properties()};
+    });
   }
   if (!session.options().host.empty())
     return usageFailure("Name the project with -p: a directory of this machine says nothing about those of another.",
@@ -37,7 +39,8 @@ std::expected<ObjectEntry, Failure> chooseProject(Session& session, Connection& 
   if (error) return failure(ExitCode::Failed, "The current directory cannot be read: " + error.message() + ".");
   std::optional<ObjectEntry> best;
   std::size_t length = 0;
-  for (auto& project : bus.manager().objects(names::kProject)) {
+  for (auto& project :
+       session.during("Looking for the project", [&] { return bus.manager().objects(names::kProject); })) {
     // An administrator may see those of others, which are never meant by a directory.
     if (valueOf<std::uint32_t>(project.properties, "Owner") != getuid()) continue;
     const auto directory = directoryOf(project.properties);

@@ -59,7 +59,8 @@ std::expected<ProviderKey, Failure> readKey(const Session& session, const std::s
 std::expected<ObjectEntry, Failure> chooseProvider(const Session& session, Connection& bus, const std::string& name,
                                                    Whose whose) {
   std::optional<ObjectEntry> found;
-  for (auto& provider : bus.manager().objects(names::kProvider)) {
+  for (auto& provider :
+       session.during("Looking for the provider", [&] { return bus.manager().objects(names::kProvider); })) {
     if (textOf(provider.properties, "Name") != name) continue;
     const bool machine = valueOf<bool>(provider.properties, "Machine");
     const bool preferred = whose == Whose::Machine

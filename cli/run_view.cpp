@@ -21,9 +21,9 @@ RunView::RunView(const Dictionary& run)
       text(model::visibleText(textOf(run, "Text"))),
       tokens(0) {
   if (const auto model = model::visibleText(textOf(run, "Model")); !model.empty()) agent += "/" + model;
-  // Cached tokens are part of the input, and reasoning is part of the output.
+  // As a budget counts them: what was cached is no part of the input, what was thought is part of the output.
   const auto usage = valueOf<std::map<std::string, std::uint64_t>>(run, "Usage");
-  for (const auto* name : {"input", "output"})
+  for (const auto* name : {"input", "cached", "output"})
     if (const auto found = usage.find(name); found != usage.end()) tokens += found->second;
 }
 

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "model/visible_text.hpp"
+
 namespace coffer::cli {
 
 Session::Session(GlobalOptions options, Terminal terminal)
@@ -11,7 +13,9 @@ Session::Session(GlobalOptions options, Terminal terminal)
 
 std::expected<Connection*, Failure> Session::connect() {
   if (!connection_) {
-    auto opened = Connection::open(options_.host, options_.askPassword);
+    const auto what = options_.host.empty() ? std::string("Connecting") : "Connecting to " + options_.host;
+    auto opened =
+        during(model::visibleText(what), [&] { return Connection::open(options_.host, options_.askPassword); });
     if (!opened) return std::unexpected(std::move(opened.error()));
     connection_ = std::move(*opened);
   }
@@ -19,9 +23,15 @@ std::expected<Connection*, Failure> Session::connect() {
 }
 
 std::expected<Connection*, Failure> Session::connectForChange() {
-  // An agent here could not answer for a process of another machine.
-  if (options_.askPassword && options_.host.empty() && !agent_) agent_ = std::make_unique<PolkitAgent>();
+  startAgent();
   return connect();
+}
+
+bool Session::startAgent() {
+  // An agent here could not answer for a process of another machine.
+  if (!options_.askPassword || !options_.host.empty() || agent_) return false;
+  agent_ = std::make_unique<PolkitAgent>();
+  return agent_->running();
 }
 
 void Session::print(std::string_view text) const { writeAll(STDOUT_FILENO, text); }
@@ -36,7 +46,7 @@ void Session::note(std::string_view text) const {
   if (!options_.json) writeAll(STDERR_FILENO, text);
 }
 
-Progress Session::progress(std::string what) const { return {std::move(what), terminal_.error, options_.json}; }
+Progress Session::progress(std::string what) const { return {std::move(what), terminal_.error && !options_.json}; }
 
 std::string Session::command(std::string_view rest) const {
   std::string result = "coffer ";

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "connection.hpp"
 #include "format.hpp"
@@ -38,6 +39,9 @@ class Session {
   std::expected<Connection*, Failure> connect();
   /// The bus, for a call that may need a password: starts polkit's agent on this terminal.
   std::expected<Connection*, Failure> connectForChange();
+  /// Starts polkit's agent on this terminal, for a call that is then made again; false when that would change nothing:
+  /// it was there before, or nobody can be asked.
+  bool startAgent();
 
   /// Standard output. Whoever calls has made texts of agents visible.
   void print(std::string_view text) const;
@@ -49,6 +53,12 @@ class Session {
   void note(std::string_view text) const;
   /// Says what a long call does, while it lives.
   [[nodiscard]] Progress progress(std::string what) const;
+  /// What `work` gives; `what` it does is said while it lasts.
+  template <typename Work>
+  auto during(std::string what, Work work) const {
+    const auto shown = progress(std::move(what));
+    return work();
+  }
 
   /// The task this is about, for what to do next when it fails.
   void about(std::uint64_t task) { task_ = task; }

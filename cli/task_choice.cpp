@@ -40,16 +40,35 @@ std::vector<Dictionary> allTasks(Connection& bus, const Dictionary& filter) {
   return result;
 }
 
+namespace {
+
+/// Its object. For a task of somebody else polkit may ask for an administrator's password, so its agent is started when
+/// the service knows no such task of the caller's: most verbs that only look need none.
+sdbus::ObjectPath objectOf(Session& session, Connection& bus, std::uint64_t id) {
+  const auto get = [&] { return session.during("Looking for the task", [&] { return bus.manager().getTask(id); }); };
+  try {
+    return get();
+  } catch (const sdbus::Error& error) {
+    if (failureOf(error, id, session.options().host).exit != ExitCode::NotFound || !session.startAgent()) throw;
+  }
+  return get();
+}
+
+}  // namespace
+
 std::expected<std::unique_ptr<TaskClient>, Failure> chooseTask(Session& session, Connection& bus,
                                                                const TaskOption& option, WhenMissing missing) {
   if (option.id) {
     session.about(*option.id);
-    return bus.task(bus.manager().getTask(*option.id));
+    return bus.task(objectOf(session, bus, *option.id));
   }
-  auto tasks = allTasks(bus, {{"waiting", sdbus::Variant(true)}});
+  const auto which = [&](const char* filter, bool value) {
+    return session.during("Looking for the task", [&] { return allTasks(bus, {{filter, sdbus::Variant(value)}}); });
+  };
+  auto tasks = which("waiting", true);
   std::string_view what = "wait for you";
   if (tasks.empty() && missing == WhenMissing::WaitingOrLive) {
-    tasks = allTasks(bus, {{"ended", sdbus::Variant(false)}});
+    tasks = which("ended", false);
     what = "are going on";
   }
   if (tasks.empty()) {

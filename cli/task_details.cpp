@@ -27,7 +27,8 @@ std::string joined(const std::map<std::string, std::string>& values, std::string
   return model::visibleText(text);
 }
 
-/// Tokens as the provider counts them: what was cached is part of the input, what was thought part of the output.
+/// All tokens, as a budget counts them, and of which kinds they are: what was cached is no part of the input, what was
+/// thought is part of the output.
 std::string usageText(const Dictionary& task) {
   const auto usage = valueOf<std::map<std::string, std::uint64_t>>(task, "Usage");
   const auto amount = [&usage](const char* kind) {
@@ -35,10 +36,12 @@ std::string usageText(const Dictionary& task) {
     return found == usage.end() ? 0 : found->second;
   };
   const auto part = [&amount](const char* kind) {
-    return amount(kind) == 0 ? "" : std::format(" ({} {})", countText(amount(kind)), kind);
+    return amount(kind) == 0 ? "" : std::format(", of it {} {}", countText(amount(kind)), kind);
   };
-  if (amount("requests") == 0 && amount("input") == 0 && amount("output") == 0) return {};
-  auto text = std::format("{} tokens in{}, {} out{}", countText(amount("input")), part("cached"),
+  const auto all = amount("input") + amount("cached") + amount("output");
+  if (amount("requests") == 0 && all == 0) return {};
+  const auto cached = amount("cached") == 0 ? std::string() : std::format(", {} cached", countText(amount("cached")));
+  auto text = std::format("{} tokens ({} in{}, {} out{})", countText(all), countText(amount("input")), cached,
                           countText(amount("output")), part("reasoning"));
   if (amount("requests") != 0) text += std::format(", {} requests", countText(amount("requests")));
   if (amount("wall-us") != 0)

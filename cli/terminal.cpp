@@ -94,6 +94,32 @@ std::size_t terminalHeight() {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
 }
 
+/// Whether a terminal would show less than all of it at once. Colours take no room.
+bool isLongerThan(std::string_view text, std::size_t rows, std::size_t columns) {
+  std::size_t row = 0;
+  std::size_t column = 0;
+  while (!text.empty() && row < rows) {
+    if (text.front() == '\x1b') {
+      text.remove_prefix(std::min(text.find('m'), text.size() - 1) + 1);
+      continue;
+    }
+    const auto character = firstCharacter(text);
+    text.remove_prefix(character.bytes.size());
+    if (character.bytes == "\n") {
+      ++row;
+      column = 0;
+      continue;
+    }
+    column += character.width;
+    if (column > columns) {
+      ++row;
+      column = character.width;
+    }
+  }
+  // The line after the last one is the shell's.
+  return row >= rows;
+}
+
 std::expected<std::string, Failure> readDescriptor(int fd, std::size_t limit) {
   std::string text;
   std::array<char, 65536> buffer{};
@@ -193,8 +219,7 @@ std::expected<std::string, Failure> readFromEditor(std::string_view about, std::
 }
 
 void page(const std::string& text, const Terminal& terminal, bool usePager) {
-  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
-  if (!usePager || !terminal.output || lines < terminalHeight()) {
+  if (!usePager || !terminal.output || !isLongerThan(text, terminalHeight(), terminal.width.value_or(80))) {
     writeAll(STDOUT_FILENO, text);
     return;
   }

@@ -32,6 +32,7 @@ void addProviderKey(CLI::App& parent, Invocation& invocation);
 void addProviderAllow(CLI::App& parent, Invocation& invocation);
 void addProviderDeny(CLI::App& parent, Invocation& invocation);
 void addProviderList(CLI::App& parent, Invocation& invocation);
+void addProviderSet(CLI::App& parent, Invocation& invocation);
 void addProviderRemove(CLI::App& parent, Invocation& invocation);
 
 void addAgentList(CLI::App& parent, Invocation& invocation);

@@ -54,7 +54,8 @@ std::string summaryOfWork(const Session& session, const Dictionary& task, const 
 std::expected<std::string, Failure> ask(const Session& session, TaskClient& task, const Dictionary& properties,
                                         What what) {
   const TaskView view(properties);
-  const auto text = readTaskText(task, what == What::Plan ? "plan" : "diff");
+  const std::string of = what == What::Plan ? "plan" : "diff";
+  const auto text = session.during("Reading the " + of, [&] { return readTaskText(task, of); });
   if (text.cut)
     return failure(ExitCode::Failed,
                    "It is longer than what can be shown; read it elsewhere and name its digest with --digest.");
@@ -92,21 +93,25 @@ Outcome awaitLanding(Session& session, TaskClient& task, const std::string& comm
     }
   }
   const TaskView view(properties);
+  const bool landed = view.state == "landed" || view.state == "pushing" || view.state == "done";
   if (session.json()) {
-    session.print(Json::of(properties).add("Accepted", "work").add("Commit", commit));
+    // What did not land is told by the failure: one object either way.
+    if (landed) session.print(Json::of(properties).add("Accepted", "work").add("Commit", commit));
   } else {
-    for (const auto& [landed, branch, where] :
+    for (const auto& [id, branch, where] :
          valueOf<std::vector<sdbus::Struct<std::string, std::string, std::string>>>(properties, "Landed"))
-      session.print(
-          std::format("Landed {} on {} in {}.\n", landed, model::visibleText(branch), model::visibleText(where)));
+      session.print(std::format("Landed {} on {} in {}.\n", id, model::visibleText(branch), model::visibleText(where)));
   }
-  if (view.state == "landed" || view.state == "pushing" || view.state == "done") return ExitCode::Done;
+  if (landed) return ExitCode::Done;
   const auto problem = valueOf<sdbus::Struct<std::string, std::string>>(properties, "Problem");
   std::string words = model::visibleText(std::get<1>(problem));
   if (words.empty()) words = view.waitingWords;
   if (words.empty()) words = "It was accepted but did not land: " + view.where() + ".";
-  return failure(view.needsYou() ? ExitCode::NeedsYou : ExitCode::Failed, words,
-                 session.command(std::format("show {}", view.id)));
+  const auto& name = std::get<0>(problem).empty() ? view.waitingCode : std::get<0>(problem);
+  return std::unexpected(Failure{.exit = view.needsYou() ? ExitCode::NeedsYou : ExitCode::Failed,
+                                 .name = model::visibleText(name),
+                                 .message = words,
+                                 .next = session.command(std::format("show {}", view.id))});
 }
 
 Outcome accept(Session& session, const Options& options) {

@@ -119,7 +119,7 @@ Candidates valuesOf(Session& session, const std::string& name, const CLI::App& v
   if (name == "state")
     return fixed({"queued", "planning", "plan-ready", "writing", "verifying", "reviewing", "ready", "landing", "landed",
                   "done", "failed", "cancelled"});
-  if (name == "kind") return fixed({"anthropic", "openai-responses", "openai-chat"});
+  if (name == "kind") return fixed({"anthropic", "openai", "openai-responses", "openai-chat"});
   return {};
 }
 

@@ -24,7 +24,7 @@ Outcome diff(Session& session, const Options& options) {
   if (!bus) return std::unexpected(bus.error());
   const auto task = chooseTask(session, **bus, options.task);
   if (!task) return std::unexpected(task.error());
-  const auto text = readTaskText(**task, "diff");
+  const auto text = session.during("Reading the diff", [&] { return readTaskText(**task, "diff"); });
   if (session.json()) {
     session.print(Json().add("Id", *session.task()).add("Diff", text.text).add("Digest", text.digest));
     return ExitCode::Done;

@@ -31,7 +31,7 @@ Outcome list(Session& session, const Options& options) {
   if (!options.states.empty()) filter.emplace("state", sdbus::Variant(options.states));
   if (!options.project.empty())
     filter.emplace("project", sdbus::Variant((*bus)->manager().getProject(options.project)));
-  const auto tasks = allTasks(**bus, filter);
+  const auto tasks = session.during("Reading the tasks", [&] { return allTasks(**bus, filter); });
   if (session.json()) {
     session.print(Json().add("Tasks", Json::of(tasks)));
     return ExitCode::Done;

@@ -77,7 +77,7 @@ Outcome log(Session& session, const Options& options) {
   if (!task) return std::unexpected(task.error());
   if (options.events) return events(session, **bus, *session.task());
   const std::string what = options.gate ? "gate" : options.output ? "log" : "transcript";
-  const auto text = readTaskText(**task, what, options.run);
+  const auto text = session.during("Reading the " + what, [&] { return readTaskText(**task, what, options.run); });
   if (session.json()) {
     session.print(
         Json().add("Id", *session.task()).add("What", what).add("Text", text.text).add("Digest", text.digest));
@@ -98,7 +98,8 @@ void addLog(CLI::App& parent, Invocation& invocation) {
             {"log 17", "log 17 --gate", "log 17 --events"});
   addTaskOption(verb, options->task);
   verb.flag("--gate", options->gate, "What the last gate printed");
-  verb.flag("--output", options->output, "The agent's raw output instead of its transcript").excludes("--gate");
+  verb.flag("--output", options->output, "The agent's raw output instead of its transcript, while it runs")
+      .excludes("--gate");
   verb.option("--run", options->run, "Of this run (coffer show lists them) instead of the last");
   verb.flag("--events", options->events, "Everything that happened to the task")
       .excludes("--gate")

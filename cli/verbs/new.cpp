@@ -33,9 +33,6 @@ struct Options {
   std::vector<std::string> prompt;
 };
 
-/// More dirty paths than these say nothing new.
-constexpr std::size_t kDirtyShown = 8;
-
 std::expected<std::string, Failure> promptOf(const Session& session, const Options& options) {
   if (!options.prompt.empty() && options.prompt != std::vector<std::string>{"-"}) {
     std::string text;
@@ -62,9 +59,8 @@ void sayWhatIsLeftOut(const Session& session, const std::string& directory) {
   const auto lines = linesOf(*status);
   session.note(std::format("Works on HEAD; not in it {}:\n",
                            lines.size() == 1 ? "is 1 path" : std::format("are {} paths", lines.size())));
-  for (std::size_t i = 0; i < lines.size() && i < kDirtyShown; ++i)
-    session.note("  " + model::visibleText(lines[i]) + "\n");
-  if (lines.size() > kDirtyShown) session.note("  ...\n");
+  for (const auto line : lines)
+    session.note(std::format("  {}\n", model::visibleText(line)));
 }
 
 Outcome create(Session& session, const Options& options) {

@@ -37,7 +37,8 @@ std::string groupText(const Session& session, const std::string& heading, const 
 Outcome overview(Session& session) {
   auto bus = session.connect();
   if (!bus) return std::unexpected(bus.error());
-  const auto tasks = allTasks(**bus, {{"ended", sdbus::Variant(false)}});
+  const auto tasks =
+      session.during("Reading the tasks", [&] { return allTasks(**bus, {{"ended", sdbus::Variant(false)}}); });
   std::vector<TaskView> waiting;
   std::vector<TaskView> running;
   for (const auto& task : tasks) {

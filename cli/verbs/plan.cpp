@@ -19,7 +19,7 @@ Outcome plan(Session& session, const TaskOption& option) {
   if (!bus) return std::unexpected(bus.error());
   const auto task = chooseTask(session, **bus, option);
   if (!task) return std::unexpected(task.error());
-  const auto text = readTaskText(**task, "plan");
+  const auto text = session.during("Reading the plan", [&] { return readTaskText(**task, "plan"); });
   if (session.json()) {
     session.print(Json().add("Id", *session.task()).add("Plan", text.text).add("Digest", text.digest));
     return ExitCode::Done;

@@ -1,8 +1,12 @@
+#include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <filesystem>
 #include <format>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assignment.hpp"
@@ -23,6 +27,10 @@ struct Options {
   std::vector<std::string> test;
   std::vector<std::string> agents;
   std::vector<std::string> policy;
+  std::optional<std::uint64_t> rounds;
+  std::optional<std::uint64_t> budget;
+  std::string authorName;
+  std::string authorEmail;
 };
 
 /// As many characters as a project's name may have.
@@ -59,6 +67,25 @@ std::expected<std::string, Failure> absolute(const Session& session, const std::
   return path.string();
 }
 
+/// Who the commits are made as: what was given, else what the user's own Git says, which alone knows all of their
+/// configuration. Of a directory of another machine only what holds everywhere here is theirs.
+std::expected<Dictionary, Failure> authorOf(const Session& session, const Options& options,
+                                            const std::string& directory) {
+  const bool here = session.options().host.empty();
+  Dictionary author;
+  for (const auto& [field, given] : {std::pair<std::string, const std::string&>("name", options.authorName),
+                                     std::pair<std::string, const std::string&>("email", options.authorEmail)}) {
+    auto value = given;
+    if (value.empty()) value = outputOf({"git", "config", "user." + field}, here ? directory : "/").value_or("");
+    if (!value.empty())
+      author.emplace("author-" + field, sdbus::Variant(value));
+    else if (!here)
+      return usageFailure(std::format("Nobody says as whom to commit; give --author-{}.", field),
+                          std::format("git config --global user.{} ...", field));
+  }
+  return author;
+}
+
 Outcome add(Session& session, const Options& options) {
   const auto directory = absolute(session, options.directory);
   if (!directory) return std::unexpected(directory.error());
@@ -76,12 +103,13 @@ Outcome add(Session& session, const Options& options) {
   if (!options.test.empty()) call.emplace("test", sdbus::Variant(options.test));
   if (!agents->empty()) call.emplace("agents", sdbus::Variant(*agents));
   if (!policy->empty()) call.emplace("policy", sdbus::Variant(*policy));
-  if (session.options().host.empty()) {
-    // Asked here, because only the user's own Git knows all of the user's configuration.
-    for (const std::string field : {"name", "email"})
-      if (auto value = outputOf({"git", "config", "user." + field}, *directory); value && !value->empty())
-        call.emplace("author-" + field, sdbus::Variant(*value));
-  }
+  if (options.rounds)
+    call.emplace("rounds",
+                 sdbus::Variant(static_cast<std::uint32_t>(std::min<std::uint64_t>(*options.rounds, UINT32_MAX))));
+  if (options.budget) call.emplace("budget", sdbus::Variant(*options.budget));
+  auto author = authorOf(session, options, *directory);
+  if (!author) return std::unexpected(author.error());
+  call.merge(*author);
 
   auto bus = session.connectForChange();
   if (!bus) return std::unexpected(bus.error());
@@ -111,15 +139,19 @@ Outcome add(Session& session, const Options& options) {
 
 void addProjectAdd(CLI::App& parent, Invocation& invocation) {
   const auto options = std::make_shared<Options>();
-  Verb verb(
-      parent, invocation, "add", "Makes a project of a Git work tree",
-      {"project add --test 'make test'", "project add ~/src/zlib --name zlib --build 'cmake -B b' --test 'ctest'"});
+  Verb verb(parent, invocation, "add", "Makes a project of a Git work tree",
+            {"project add --test 'make test'", "project add ~/src/zlib --name zlib --build 'cmake -B b' --test 'ctest'",
+             "-H build.example.org project add /home/me/zlib --test 'make test' --author-email me@example.org"});
   verb.option("DIR", options->directory, "The work tree, by default the one of the current directory");
   verb.option("--name", options->name, "Its name, by default the directory's: a-z, 0-9 and dashes");
   verb.option("--build", options->build, "Command that builds it, run with sh -c in a fresh checkout");
   verb.option("--test", options->test, "Command that tests it, run after the build commands");
   verb.option("--agent", options->agents, "ROLE=AGENT[:MODEL] for planner, writer or reviewer");
   verb.option("--policy", options->policy, "WHERE=ask|auto for plan, risky and landing (also branch)");
+  verb.option("--rounds", options->rounds, "How many fix rounds a task has");
+  verb.option("--budget", options->budget, "How many tokens a task may cost; 0: no limit");
+  verb.option("--author-name", options->authorName, "Who its commits are made as, by default as your Git says");
+  verb.option("--author-email", options->authorEmail, "The address that belongs to that name");
   verb.runs([options](Session& session) { return add(session, *options); });
 }
 

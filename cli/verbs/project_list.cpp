@@ -13,7 +13,8 @@ namespace {
 Outcome list(Session& session) {
   auto bus = session.connect();
   if (!bus) return std::unexpected(bus.error());
-  const auto projects = (*bus)->manager().objects(names::kProject);
+  const auto projects =
+      session.during("Looking for projects", [&] { return (*bus)->manager().objects(names::kProject); });
   if (session.json()) {
     std::vector<Json> entries;
     for (const auto& project : projects)

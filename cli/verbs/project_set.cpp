@@ -57,7 +57,7 @@ Outcome set(Session& session, const Options& options) {
   const auto chosen = chooseProject(session, **bus, options.name);
   if (!chosen) return std::unexpected(chosen.error());
   const auto client = (*bus)->project(chosen->path);
-  client->set(call);
+  session.during("Changing the project", [&] { client->set(call); });
   const auto project = client->properties();
   if (session.json()) {
     session.print(Json::of(project).add("Path", chosen->path));

@@ -45,7 +45,7 @@ Outcome change(Session& session, const Options& options, bool allow) {
   auto call = changeOptions();
   call.emplace("spenders", sdbus::Variant(list));
   const auto client = (*bus)->provider(provider->path);
-  client->set(call);
+  session.during("Changing who may spend the key", [&] { client->set(call); });
   if (session.json()) {
     session.print(Json().add("Path", provider->path).add("Spenders", list));
     return ExitCode::Done;

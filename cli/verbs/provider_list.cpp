@@ -23,7 +23,8 @@ std::string whose(const Dictionary& provider) {
 Outcome list(Session& session) {
   auto bus = session.connect();
   if (!bus) return std::unexpected(bus.error());
-  const auto providers = (*bus)->manager().objects(names::kProvider);
+  const auto providers =
+      session.during("Looking for providers", [&] { return (*bus)->manager().objects(names::kProvider); });
   if (session.json()) {
     std::vector<Json> entries;
     for (const auto& provider : providers)

@@ -25,7 +25,7 @@ Outcome remove(Session& session, const Options& options) {
   if (!options.yes && session.terminal().input && !session.json() &&
       !confirm(std::format("Forget the provider {} and its key?", model::visibleText(options.name))))
     return failure(ExitCode::Failed, "Nothing was removed.");
-  (*bus)->provider(provider->path)->remove(changeOptions());
+  session.during("Forgetting the key", [&] { (*bus)->provider(provider->path)->remove(changeOptions()); });
   if (session.json())
     session.print(Json().add("Path", provider->path).add("Removed", true));
   else

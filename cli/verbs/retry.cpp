@@ -28,7 +28,7 @@ Outcome retryTask(Session& session, const Options& options) {
   auto call = changeOptions();
   if (!options.from.empty()) call.emplace("from", sdbus::Variant(options.from));
   if (options.budget) call.emplace("budget", sdbus::Variant(*options.budget));
-  (*task)->retry(call);
+  session.during("Going on", [&] { (*task)->retry(call); });
   const TaskView view((*task)->properties());
   if (session.json()) {
     session.print(Json().add("Id", view.id));

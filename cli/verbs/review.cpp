@@ -15,7 +15,7 @@ Outcome review(Session& session, const TaskOption& option) {
   if (!bus) return std::unexpected(bus.error());
   const auto task = chooseTask(session, **bus, option, WhenMissing::WaitingOrLive);
   if (!task) return std::unexpected(task.error());
-  const auto findings = (*task)->listFindings();
+  const auto findings = session.during("Reading the findings", [&] { return (*task)->listFindings(); });
   if (session.json()) {
     session.print(Json().add("Id", *session.task()).add("Findings", Json::of(findings)));
     return ExitCode::Done;
@@ -32,7 +32,8 @@ Outcome review(Session& session, const TaskOption& option) {
 
 void addReview(CLI::App& parent, Invocation& invocation) {
   const auto option = std::make_shared<TaskOption>();
-  Verb verb(parent, invocation, "review", "What gate and reviewers found, newest round first",
+  Verb verb(parent, invocation, "review",
+            "What reviewers found, newest round first; log --gate tells what a gate printed",
             {"review 17", "review 17 --json"});
   addTaskOption(verb, *option);
   verb.runs([option](Session& session) { return review(session, *option); });

@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "session.hpp"
 #include "task_choice.hpp"
@@ -17,8 +18,8 @@ Outcome show(Session& session, const TaskOption& option) {
   if (!bus) return std::unexpected(bus.error());
   const auto task = chooseTask(session, **bus, option, WhenMissing::WaitingOrLive);
   if (!task) return std::unexpected(task.error());
-  const auto properties = (*task)->properties();
-  const auto runs = (*task)->listRuns();
+  const auto [properties, runs] =
+      session.during("Reading the task", [&] { return std::pair((*task)->properties(), (*task)->listRuns()); });
   if (session.json()) {
     session.print(Json::of(properties).add("Path", (*task)->path()).add("Runs", Json::of(runs)));
     return ExitCode::Done;

@@ -1,5 +1,6 @@
 """From accepted work to the owner's repository when that is not as it was: a branch that moved, dirty paths, branches of ours."""
 
+import json
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -182,12 +183,17 @@ def test_a_branch_that_is_gone_is_told(ready, repository):
     assert repository.git("rev-parse", "main") == commit
 
 
-def test_dirty_paths_in_the_way_are_named_and_stay(ready, repository):
+def test_dirty_paths_in_the_way_are_named_and_stay(ready, repository, coffer):
     task = ready()
     before = repository.head()
     repository.write("instant.txt", "mine\n")
-    task.accept_work()
-    assert task.until("parked") == "blocked"
+    digest = task.text("diff")[1]
+    result = coffer("carol", "accept", str(task.id), "--digest", digest, "--json", check=False)
+    # One object, and nothing but it.
+    error = json.loads(result.stdout)
+    assert result.returncode == 6 and list(error) == ["Error"] and error["Error"]["Name"] == "Dirty", result.stdout
+    assert "instant.txt" in error["Error"]["Message"] and error["Error"]["Next"] == f"coffer show {task.id}"
+    assert task.Parked == "blocked"
     assert task.Waiting[0] == "Dirty" and "instant.txt" in task.Waiting[1]
     assert repository.head() == before
     assert repository.run("cat", "instant.txt").stdout == "mine\n"

@@ -1,13 +1,16 @@
 """The whole command line against a stand-in for the service, on a bus of its own: what it prints, calls and how it ends."""
 
+import fcntl
 import json
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 import pytest
@@ -105,10 +108,11 @@ class World:
     def calls(self):
         return [json.loads(line) for line in self.calls_file.read_text().splitlines()] if self.calls_file.exists() else []
 
-    def terminal(self, *arguments, answers=(), interrupt_at=None):
+    def terminal(self, *arguments, answers=(), interrupt_at=None, size=(24, 80)):
         """Runs it on a terminal; `answers`: (what to wait for, what to type). Gives the exit status as waitpid has it and the screen."""
         pid, master = pty.fork()
         if pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
             os.execve(COFFER, [COFFER, *arguments], self.environment)
         screen, answers = "", list(answers)
         deadline = time.monotonic() + 60
@@ -193,7 +197,7 @@ def test_show_says_state_question_runs_and_refusals(world):
     world.serve(tasks=[asking], runs=runs)
     result = world.coffer("show", "17")
     assert result.returncode == 0
-    assert "12.3k tokens in (8.0k cached), 10 out, 3 requests, 9.3 s of turns" in result.stdout
+    assert "20.4k tokens (12.3k in, 8.0k cached, 10 out), 3 requests, 9.3 s of turns" in result.stdout
     assert "asks you something" in result.stdout
     assert "Which<U+202E> one?" in result.stdout
     assert "writer (codex/m)" in result.stdout
@@ -332,6 +336,31 @@ def test_work_that_cannot_land_says_why(world):
     assert result.returncode == 6 and "inflate.c has changes of your own." in result.stderr
 
 
+def test_accept_with_json_prints_one_object_however_it_ends(world):
+    parked = {"State": "ready", "Parked": "blocked", "Problem": ["Dirty", "inflate.c has changes of your own."], "Actions": ["accept-work"]}
+    world.serve(tasks=[work_task()], then={"AcceptWork": parked})
+    error = world.json("accept", "17", "--digest", WORK_DIGEST, code=6)["Error"]
+    assert (error["Name"], error["Message"], error["ExitCode"]) == ("Dirty", "inflate.c has changes of your own.", 6)
+    world.stop()
+    # Without a Problem it is told why it waits.
+    world.serve(tasks=[work_task()], then={"AcceptWork": {"Parked": "blocked", "Waiting": ["Conflict", "Both changed a.c.", 0], "Actions": ["reply"]}})
+    error = world.json("accept", "17", "--digest", WORK_DIGEST, code=6)["Error"]
+    assert (error["Name"], error["Message"]) == ("Conflict", "Both changed a.c.")
+    world.stop()
+    world.serve(tasks=[work_task()], then={"AcceptWork": {"State": "landing", "Actions": []}, "Wait": LANDED})
+    assert world.json("accept", "17", "--digest", WORK_DIGEST)["Landed"] == LANDED["Landed"]
+
+
+def test_a_command_line_without_sense_is_an_object_with_json(world):
+    for words in (["nonsense", "--json"], ["--json", "show", "x"], ["show", "--json", "--no-such-option"], ["--json", "project"]):
+        result = world.coffer(*words)
+        error = json.loads(result.stdout)["Error"]
+        assert result.returncode == 2 and error["ExitCode"] == 2 and error["Message"], words
+        assert result.stderr, "and a sentence for people"
+    assert world.coffer("new", "--no-such-option", "--", "--json").stdout == ""
+    assert "coffer accept 17" in world.coffer("accept", "--help", "--json").stdout
+
+
 def test_accept_with_nothing_to_accept(world):
     world.serve(tasks=[task()])
     result = world.coffer("accept", "17")
@@ -440,6 +469,15 @@ def test_project_add_takes_the_author_from_git_and_a_name_from_the_directory(wor
     assert "coffer new -p my-project" in result.stderr
 
 
+def test_project_add_takes_rounds_budget_and_an_author(world):
+    directory = repository(world.where / "zlib")
+    world.serve()
+    result = world.coffer("project", "add", str(directory), "--test", "make test", "--rounds", "2", "--budget", "70000", "--author-name", "Bea")
+    assert result.returncode == 0, result.stderr
+    assert world.calls()[0]["options"] == {"author-name": "Bea", "author-email": "ada@example.org", "test": ["make test"], "rounds": 2,
+                                           "budget": 70000}
+
+
 def test_project_add_of_nothing(world):
     world.serve()
     assert world.coffer("project", "add", "/nowhere/at/all").returncode == 4
@@ -462,10 +500,24 @@ def test_new_finds_the_project_by_the_directory_and_says_what_is_left_out(world)
     result = world.coffer("new", "Fix", "it", "--agent", "writer=codex:m", "--policy", "plan=auto", "--rounds", "2", "--flow", "single",
                           cwd=directory / "sub")
     assert result.returncode == 0, result.stderr
-    assert "dirty<U+202E>.c" in result.stderr and "coffer watch 99" in result.stderr
+    assert "not in it is 1 path:" in result.stderr and "dirty<U+202E>.c" in result.stderr and "coffer watch 99" in result.stderr
     (call,) = world.calls()
     assert call["prompt"] == "Fix it"
     assert call["options"] == {"agents": {"writer": "codex/m"}, "policy": {"plan": "auto"}, "rounds": 2, "flow": "single"}
+
+
+def test_new_names_every_path_that_is_left_out(world):
+    directory = repository(world.where / "zlib")
+    for number in range(40):
+        (directory / ("left-out-%02d.c" % number)).write_text("x")
+    world.environment["PAGER"] = "false"
+    world.serve(projects=[dict(PROJECT, Directory=str(directory))])
+    result = world.coffer("new", "-p", "zlib", "Fix it")
+    assert "Works on HEAD; not in it are 40 paths:" in result.stderr
+    assert re.findall(r"left-out-\d\d\.c", result.stderr) == ["left-out-%02d.c" % number for number in range(40)]
+    # No pager may stand between a task that is made and the list: it would hide the one or the other.
+    _, screen = world.terminal("new", "-p", "zlib", "Fix it")
+    assert "left-out-00.c" in screen and "left-out-39.c" in screen
 
 
 def test_new_reads_standard_input_and_refuses_nothing_at_all(world):
@@ -534,6 +586,36 @@ def test_provider_key_wants_one_line(world):
     assert world.coffer("provider", "remove", "mine").returncode == 0
 
 
+def test_provider_set_changes_the_address_and_tells_of_the_key(world):
+    mine = {"Id": 1, "Name": "ours", "Owner": os.getuid(), "Kind": "openai", "BaseUrl": "https://new", "HasKey": False, "Machine": False}
+    world.serve(providers=[mine, dict(mine, Id=2, Owner=0, Machine=True, HasKey=True)])
+    result = world.coffer("provider", "set", "ours", "--url", "https://new")
+    assert result.returncode == 0 and "Requests of ours go to https://new." in result.stdout
+    assert "coffer provider key ours" in result.stderr
+    kept = world.coffer("provider", "set", "ours", "--url", "https://new", "--machine")
+    assert kept.returncode == 0 and "provider key" not in kept.stderr
+    assert world.calls() == [{"call": "Provider.Set", "path": "/org/cofferdam/Cofferdam1/provider/%d" % number,
+                              "options": {"base-url": "https://new"}} for number in (1, 2)]
+    assert world.json("provider", "set", "ours", "--url", "https://new")["BaseUrl"] == "https://new"
+    assert world.coffer("provider", "set", "ours").returncode == 2
+    assert world.coffer("provider", "set", "none", "--url", "https://new").returncode == 4
+    assert "coffer provider set mine --url" in world.coffer("provider", "set", "--help").stdout
+
+
+def test_what_can_be_typed_is_completed(world):
+    world.serve(providers=[{"Id": 1, "Name": "ours", "Owner": os.getuid(), "Kind": "openai", "Machine": False}])
+
+    def completed(*words):
+        return [line.split("\t")[0] for line in world.coffer("complete", "--", *words).stdout.splitlines()]
+
+    assert completed("provider", "se") == ["set"]
+    assert completed("provider", "set", "o") == ["ours"]
+    assert completed("provider", "set", "ours", "--u") == ["--url"]
+    assert completed("project", "add", "--b") == ["--build", "--budget"] and completed("project", "add", "--r") == ["--rounds"]
+    assert completed("project", "add", "--au") == ["--author-name", "--author-email"]
+    assert "openai" in completed("provider", "add", "x", "--kind", "")
+
+
 def test_agents(world):
     world.serve(agents=[{"Id": 1, "Name": "codex", "Version": "1.2", "Installed": True, "Problem": "", "Protocol": "openai-responses", "Running": 0},
                         {"Id": 2, "Name": "claude", "Version": "", "Installed": False, "Problem": "", "Protocol": "anthropic", "Running": 0}],
@@ -586,13 +668,34 @@ def test_colours_only_where_they_belong(world):
     assert "\x1b[" not in world.terminal("list")[1]
 
 
-def test_another_machine_is_reached_over_ssh(world):
+def far(world):
+    """A machine behind ssh: what ssh would start there, started here: the bridge of systemd, on the bus of this test."""
     fake = world.where / "bin"
     fake.mkdir()
-    # What ssh would start there, started here: the bridge of systemd, on the bus of this test.
     (fake / "ssh").write_text("#!/bin/sh\necho \"$@\" > %s\nexec systemd-stdio-bridge --bus-path=\"$DBUS_SYSTEM_BUS_ADDRESS\"\n" % (world.where / "ssh-arguments"))
     (fake / "ssh").chmod(0o755)
     world.environment["PATH"] = "%s:%s" % (fake, world.environment["PATH"])
+
+
+def test_a_project_of_another_machine_has_an_author_of_this_one(world):
+    far(world)
+    # The configuration of a repository that is here says nothing about one that is there.
+    here = repository(world.where / "here")
+    world.serve()
+    words = ["-H", "me@far", "project", "add", "/srv/zlib", "--test", "make test"]
+    nobody = world.coffer(*words, cwd=here)
+    assert nobody.returncode == 2 and "--author-name" in nobody.stderr and "git config --global user.name" in nobody.stderr
+    assert world.calls() == []
+    assert world.coffer(*words, "--author-name", "Bea", "--author-email", "bea@example.org", cwd=here).returncode == 0
+    (world.where / ".gitconfig").write_text("[user]\n name = Ada at large\n email = ada@large.example\n")
+    result = world.coffer(*words, cwd=here)
+    assert result.returncode == 0 and "coffer -H me@far new -p zlib" in result.stderr
+    assert [(c["directory"], c["options"]["author-name"], c["options"]["author-email"]) for c in world.calls()] == [
+        ("/srv/zlib", "Bea", "bea@example.org"), ("/srv/zlib", "Ada at large", "ada@large.example")]
+
+
+def test_another_machine_is_reached_over_ssh(world):
+    far(world)
     world.serve(tasks=[plan_task()], texts={"plan": PLAN})
     result = world.coffer("-H", "me@far", "plan", "17")
     assert result.returncode == 0, result.stderr
@@ -610,6 +713,63 @@ def test_another_machine_that_cannot_be_reached_ends_with_7(world):
     world.environment["PATH"] = "%s:%s" % (fake, world.environment["PATH"])
     result = world.coffer("-H", "far", "list")
     assert result.returncode == 7 and "far" in result.stderr
+
+
+PROGRESS = {"Manager.GetTask": ("Looking for the task", ["show", "17"]), "Task.ReadText": ("Reading the plan", ["plan", "17"]),
+            "Task.Retry": ("Going on", ["retry", "17"]), "Project.Set": ("Changing the project", ["project", "set", "zlib", "--rounds", "1"]),
+            "Provider.Set": ("Changing the provider", ["provider", "set", "mine", "--url", "https://b"]),
+            "Provider.Remove": ("Forgetting the key", ["provider", "remove", "mine", "-y"])}
+
+
+@pytest.mark.parametrize("call", PROGRESS)
+def test_what_takes_over_a_second_says_so_on_a_terminal_only(world, call):
+    words, command = PROGRESS[call]
+    state = {"tasks": [plan_task()], "texts": {"plan": PLAN}, "projects": [PROJECT],
+             "providers": [{"Id": 1, "Name": "mine", "Owner": os.getuid(), "Kind": "openai", "BaseUrl": "https://a", "Machine": False}]}
+    world.serve(**state, slow={call: 1.6})
+    status, screen = world.terminal(*command)
+    assert os.waitstatus_to_exitcode(status) == 0, screen
+    assert "\r\x1b[K%s ... 00:01" % words in screen and "\r\x1b[K" in screen.split("00:01", 1)[1], "shown, and gone again"
+    assert words not in world.coffer(*command).stderr, "nobody looks"
+    # With --json nothing but the object is told, also on a terminal.
+    assert words not in world.terminal("--json", *command)[1]
+
+
+def test_what_is_quick_says_nothing_of_itself(world):
+    world.serve(tasks=[plan_task()], texts={"plan": PLAN})
+    # On a busy machine the first try may not have been quick.
+    for _ in range(10):
+        begin = time.monotonic()
+        screen = world.terminal("plan", "17")[1]
+        if time.monotonic() - begin < 1:
+            break
+    else:
+        pytest.fail("it was never done within a second")
+    assert " ... 0" not in screen and "\r\x1b[K" not in screen
+
+
+def test_a_pager_is_for_what_is_longer_than_the_screen(world):
+    pager = world.where / "pager"
+    pager.write_text("#!/bin/sh\necho begin >> %s\nexec cat\n" % (world.where / "paged"))
+    pager.chmod(0o755)
+    world.environment["PAGER"] = str(pager)
+
+    def paged(*arguments, size=(24, 80)):
+        (world.where / "paged").unlink(missing_ok=True)
+        _, screen = world.terminal(*arguments, size=size)
+        assert "the end" in screen
+        return (world.where / "paged").exists()
+
+    lines = "line\n" * 21 + "the end\n"
+    world.serve(tasks=[task()], texts={"transcript": lines, "gate": "x" * 80 * 22 + "the end\n"})
+    assert not paged("log", "17"), "22 lines on 24"
+    assert paged("log", "17", size=(22, 80)), "22 lines, and the shell's"
+    assert not paged("log", "17", "--no-pager", size=(10, 80))
+    assert not paged("log", "17", "--gate"), "a line of 23 rows"
+    assert paged("log", "17", "--gate", size=(24, 40)), "the same on a narrower screen"
+    # Nobody reads a pipe by the screen.
+    (world.where / "paged").unlink()
+    assert world.coffer("log", "17").stdout == lines and not (world.where / "paged").exists()
 
 
 def test_usage_errors_end_with_2_and_help_with_0(world):

@@ -7,6 +7,7 @@ in argv[2], one JSON object a line. It prints "ready" when it owns the name.
 import json
 import os
 import sys
+import time
 
 import dbus
 import dbus.mainloop.glib
@@ -90,6 +91,11 @@ class Fake:
         planned = self.state.get("errors", {}).get(call)
         if planned:
             refuse(*planned)
+        self.delay(call)
+
+    def delay(self, call):
+        """As long as a test says that this call takes."""
+        time.sleep(self.state.get("slow", {}).get(call, 0))
 
 
 class Object(dbus.service.Object):
@@ -182,6 +188,7 @@ class Task(Object):
 
     @dbus.service.method(BUS + ".Task", in_signature="stua{sv}", out_signature="sts")
     def ReadText(self, what, offset, limit, options):
+        fake.delay("Task.ReadText")
         key = what + (":%d" % options["run"] if "run" in options else "")
         text = fake.state.get("texts", {}).get(key)
         if text is None:
@@ -228,6 +235,7 @@ class Manager(dbus.service.Object):
 
     @dbus.service.method(BUS + ".Manager", in_signature="t", out_signature="o")
     def GetTask(self, number):
+        fake.delay("Manager.GetTask")
         return self.find(Task, "Id", number)
 
     @dbus.service.method(BUS + ".Manager", in_signature="s", out_signature="o")

@@ -94,7 +94,7 @@ TEST(RunView, SaysWhoDidWhat) {
        {"Usage", sdbus::Variant(std::map<std::string, std::uint64_t>{{"input", 10}, {"cached", 8}, {"output", 5}})}});
   EXPECT_EQ(run.what(), "writer (codex/m), round 1, attempt 2");
   EXPECT_EQ(run.length(9'000'000).count(), 3'000'000);
-  EXPECT_EQ(run.tokens, 15U);
+  EXPECT_EQ(run.tokens, 23U);
   EXPECT_TRUE(run.good());
 }
 
