@@ -109,6 +109,14 @@ std::vector<std::string> namesOf(const Accounts& accounts) {
   return names;
 }
 
+bool isUser(uid_t user) {
+  std::string buffer;
+  return look<passwd>([&](auto* into, char* bytes, std::size_t size,
+                          auto** found) { return ::getpwuid_r(user, into, bytes, size, found); },
+                      buffer)
+      .has_value();
+}
+
 bool holds(const Accounts& accounts, uid_t user) {
   if (std::ranges::find(accounts.users, user) != accounts.users.end()) return true;
   if (accounts.groups.empty()) return false;

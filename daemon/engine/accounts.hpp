@@ -24,6 +24,9 @@ std::expected<Accounts, Error> accountsOf(const std::vector<std::string>& names)
 /// The same the other way round; one that is not known any more is its number.
 std::vector<std::string> namesOf(const Accounts& accounts);
 
+/// Whether there is such a user on the machine now.
+bool isUser(uid_t user);
+
 /// Whether the user is one of them, or in one of the groups.
 bool holds(const Accounts& accounts, uid_t user);
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "engine/accounts.hpp"
 #include "os/event.hpp"
 #include "sandbox/sealed.hpp"
 
@@ -45,7 +46,9 @@ std::expected<OwnerDirectory, Error> receive(int socket, const std::string& path
     return std::unexpected(
         Error{ErrorCode::Environment, "the unit that opens " + path + " as its owner ended without an answer"});
   if (number == EACCES || number == EPERM)
-    return std::unexpected(Error{ErrorCode::AccessDenied, "you may not open " + path + ": " + std::strerror(number)});
+    return std::unexpected(Error{ErrorCode::AccessDenied, "you may not open " + path + ": " + std::strerror(number) +
+                                                              ". Give yourself the right to it and to what it is in, "
+                                                              "then try again"});
   if (number == ENOLINK)
     return std::unexpected(Error{ErrorCode::RepositoryUnsupported,
                                  path + "/.git is a file that leads to no linked worktree of a repository that leads "
@@ -53,7 +56,9 @@ std::expected<OwnerDirectory, Error> receive(int socket, const std::string& path
                                         "by: git worktree repair"});
   if (number != 0 || (fds.size() != 1 && fds.size() != kMost))
     return std::unexpected(
-        Error{ErrorCode::NoRepository, "cannot open " + path + ": " + std::strerror(number ? number : EBADF)});
+        Error{ErrorCode::NoRepository, "cannot open " + path + ": " + std::strerror(number ? number : EBADF) +
+                                           ". A repository is named by the top of its checkout, and has to be there "
+                                           "when work begins and when it lands"});
   // What the user's process sends is the user's word: each must be a directory before anybody clones it.
   for (const auto& fd : fds) {
     struct stat status{};
@@ -72,6 +77,12 @@ Async<std::expected<OwnerDirectory, Error>> openAsOwner(sd_event* event, sandbox
     co_return std::unexpected(Error{
         ErrorCode::AccessDenied,
         "root owns no project: add it as the user whose repository it is, so that the kernel keeps it to that user"});
+  // PID 1 would say no more than that the unit could not be started.
+  if (!isUser(owner))
+    co_return std::unexpected(
+        Error{ErrorCode::NotFound, "the owner of " + path + ", uid " + std::to_string(owner) +
+                                       ", is no user of this machine any more (getent passwd " + std::to_string(owner) +
+                                       "). Nothing was changed: make that user again, or cancel what is theirs"});
   int pair[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
     co_return std::unexpected(Error{ErrorCode::Internal, std::string("cannot make a socket: ") + std::strerror(errno)});

@@ -69,7 +69,8 @@ std::unexpected<Error> cannotWrite(const std::string& branch, ErrorCode otherwis
                 full ? "There is no room where the repository is, so " + branch +
                            " cannot be moved. Nothing has landed, and nothing is changed. Make room, then accept the "
                            "work again."
-                     : "The branch " + branch + " cannot be written: " + std::strerror(number));
+                     : "The branch " + branch + " cannot be written: " + std::strerror(number) +
+                           ". See who may write below .git there, then accept again.");
 }
 
 }  // namespace
@@ -125,7 +126,10 @@ std::expected<void, Error> BranchMove::run(const Source& source, const std::stri
   if (::linkat(staging.get(), "ref", above.get(), lock.c_str(), 0) != 0) {
     if (errno != EEXIST) return cannotWrite(branch, ErrorCode::AccessDenied);
     if (!resumed || readBeneath(git, branch + ".lock", limits::kRefBytes) != content)
-      return refuse(ErrorCode::Busy, "Another git process has locked " + branch + "; try again when it has ended.");
+      return refuse(ErrorCode::Busy, "Another git process has locked " + branch +
+                                         "; accept again when it has ended. If none runs, it was left by one that "
+                                         "died: remove .git/" +
+                                         branch + ".lock.");
   }
   const auto moved = isMoved(source);
   if (!moved || *moved) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cerrno>
 
 #include "workers/repository/source.hpp"
 #include "workers/repository/stores.hpp"
@@ -26,6 +27,24 @@ std::expected<std::vector<std::string>, Error> present(const Git& git, const std
   return result;
 }
 
+/// What nobody could land in is no place to begin. The mount is read-only, which is another answer than that of the
+/// permissions.
+std::expected<void, Error> checkWritable(const Source& source) {
+  for (const auto& [directory, name] :
+       {std::pair{source.own(), "."}, std::pair{source.common(), "objects"}, std::pair{source.common(), "objects/pack"},
+        std::pair{source.common(), "refs/heads"}}) {
+    if (::faccessat(directory, name, W_OK, AT_SYMLINK_NOFOLLOW) == 0 || (errno != EACCES && errno != EPERM)) continue;
+    struct stat status{};
+    const bool foreign = ::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid != ::geteuid();
+    const auto where = std::string(".git") + (*name == '.' ? "" : "/") + (*name == '.' ? "" : name);
+    return refuse(ErrorCode::AccessDenied,
+                  "You may not write in the repository's " + where + ", so no work could ever land there. " +
+                      (foreign ? "It belongs to somebody else: git clone it, and add the clone."
+                               : "Give yourself the right (chmod -R u+w .git), then try again."));
+  }
+  return {};
+}
+
 /// Submodules are told, LFS is refused: its files' bytes are not among the objects.
 std::expected<std::uint64_t, Error> examineTree(const Git& git, const std::string& commit) {
   const auto list = git.output({"ls-tree", "-r", "-z", "--full-tree", commit}, {}, limits::kPathListBytes);
@@ -47,7 +66,9 @@ std::expected<std::uint64_t, Error> examineTree(const Git& git, const std::strin
     if (attributes->out.contains("filter=lfs"))
       return refuse(ErrorCode::RepositoryUnsupported, "The repository keeps files in Git LFS (" +
                                                           workers::printable(entry) +
-                                                          "), whose content is not in its objects.");
+                                                          "), whose content is not among its objects, so no sandbox "
+                                                          "would have it. Take them out of LFS (git lfs migrate "
+                                                          "export), or work on a branch without them.");
   }
   return submodules;
 }
@@ -102,6 +123,9 @@ workers::Outcome exportObjects(const workers::Job& job) {
   const auto head = source->resolve(ref);
   if (!head) return std::unexpected(head.error());
 
+  if (!agent)
+    if (const auto writable = checkWritable(*source); !writable) return std::unexpected(writable.error());
+
   auto git = Git::create();
   if (!git) return std::unexpected(git.error());
   auto lenders = stores(job);
@@ -116,7 +140,9 @@ workers::Outcome exportObjects(const workers::Job& job) {
   const auto known = present(*git, ids);
   if (!known) return std::unexpected(known.error());
   if (std::ranges::find(*known, head->commit) == known->end())
-    return refuse(ErrorCode::NoCommit, "The commit " + head->commit + " is not among the repository's objects.");
+    return refuse(agent ? ErrorCode::NoCommit : ErrorCode::RepositoryUnsupported,
+                  "The commit " + head->commit +
+                      " is not among the repository's objects, so it is damaged; git fsck says what else is missing.");
 
   Records report;
   report.add("commit", head->commit);
@@ -135,8 +161,9 @@ workers::Outcome exportObjects(const workers::Job& job) {
   if (!packed) {
     if (packed.error().code != ErrorCode::Internal) return std::unexpected(packed.error());
     // What git cannot read of somebody else's objects is theirs to know, not a fault of ours.
-    return refuse(ErrorCode::RepositoryUnsupported,
-                  "The repository's objects cannot be read: " + packed.error().message);
+    return refuse(
+        ErrorCode::RepositoryUnsupported,
+        "The repository's objects cannot be read, so it is damaged (git fsck says more): " + packed.error().message);
   }
   const auto objects = objectsInPack(pack.get());
   if (!objects) return std::unexpected(objects.error());

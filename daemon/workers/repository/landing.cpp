@@ -15,6 +15,7 @@ using workers::fault;
 using workers::refuse;
 
 constexpr std::string_view kHeadPrefix = "ref: ";
+constexpr auto kIndexAnew = " Make it anew (rm -f .git/index; git reset), then accept again.";
 
 /// What putting back may need beside another index: a few directories, a branch, lines of its log.
 constexpr off_t kReserveBytes = 1024 * 1024;
@@ -31,7 +32,9 @@ std::unexpected<Error> noSpace(const std::string& what) {
 std::unexpected<Error> cannot(const std::string& what, ErrorCode otherwise = ErrorCode::Internal) {
   const int number = errno;
   if (isFull(number)) return noSpace("cannot " + what);
-  return refuse(otherwise, "The landing cannot " + what + ": " + std::strerror(number));
+  const std::string advice =
+      otherwise == ErrorCode::AccessDenied ? ". See whose it is and who may write there, then accept again." : "";
+  return refuse(otherwise, "The landing cannot " + what + ": " + std::strerror(number) + advice);
 }
 
 /// git's word for the same.
@@ -176,13 +179,20 @@ Landing::Done Landing::checkObjects() {
   if (!tree) return std::unexpected(tree.error());
   std::string revisions = move_.new_id + "\n";
   if (!create_) {
-    if (const auto old = treeOf(git_, move_.old_id); !old) return std::unexpected(old.error());
+    if (const auto old = treeOf(git_, move_.old_id); !old)
+      return refuse(old.error().code == ErrorCode::NoCommit ? ErrorCode::BaseGone : old.error().code,
+                    "The commit " + move_.old_id + ", at which " + move_.branch +
+                        " stands, is no longer among the repository's objects (git fsck says what is missing). Fetch "
+                        "them again, or set the branch to a commit that is there; then accept again.");
     revisions += "^" + move_.old_id + "\n";
   }
   const auto connected = git_.run({.arguments = {"rev-list", "--objects", "--quiet", "--stdin"}, .input = revisions});
   if (!connected) return std::unexpected(connected.error());
   if (!connected->ok())
-    return refuse(ErrorCode::BaseGone, "Objects of the base are no longer in the repository: " + connected->err);
+    return refuse(ErrorCode::BaseGone,
+                  "Objects that the work stands on are no longer in the repository: " + connected->err +
+                      ". Fetch them again; or accept without --branch, which puts the work on top of what the branch "
+                      "has now.");
   if (create_ || (!checked_out_ && !ours_)) return {};
   auto changed = changes(git_, move_.old_id, move_.new_id, false);
   if (!changed) return std::unexpected(changed.error());
@@ -287,7 +297,10 @@ Landing::Done Landing::lock() {
   writes_.next();
   if (::linkat(stage.get(), "lock", source_.own(), "index.lock", 0) != 0) {
     if (errno != EEXIST) return cannot("lock the index", ErrorCode::AccessDenied);
-    return refuse(ErrorCode::Busy, "Another git process holds .git/index.lock; try again when it has ended.");
+    return refuse(
+        ErrorCode::Busy,
+        "Another git process holds .git/index.lock; accept again when it has ended. If none runs, it was left "
+        "by one that died: remove the file.");
   }
   locked_ = true;
   return {};
@@ -296,13 +309,14 @@ Landing::Done Landing::lock() {
 Landing::Done Landing::checkFiles() {
   for (const auto* name : {"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"})
     if (existsIn(source_.own(), name))
-      return refuse(ErrorCode::WrongState,
-                    "A merge or rebase is going on in the repository (" + std::string(name) + "); end it first.");
+      return refuse(ErrorCode::WrongState, "A merge or rebase is going on in the repository (" + std::string(name) +
+                                               "). End it or take it back (git status says how), then accept again.");
   // The index: every landed path must be as the old commit has it (or, in a run after a kill, as the new one has it).
   const std::string index = git_.directory() + "/index-now";
   const auto text = readBeneath(source_.own(), "index", limits::kIndexBytes);
   if (!text)
-    return refuse(ErrorCode::RepositoryUnsupported, "The repository's index is no plain file, or is too large.");
+    return refuse(ErrorCode::RepositoryUnsupported,
+                  std::string("The repository's index is missing, no plain file, or too large.") + kIndexAnew);
   {
     ::unlink(index.c_str());
     const Fd file(::open(index.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -313,7 +327,7 @@ Landing::Done Landing::checkFiles() {
   git_.setIndex({});
   if (!list) return std::unexpected(list.error());
   if (!list->ok())
-    return refuse(ErrorCode::RepositoryUnsupported, "The repository's index cannot be read: " + list->err);
+    return refuse(ErrorCode::RepositoryUnsupported, "The repository's index cannot be read: " + list->err + kIndexAnew);
   std::map<std::string_view, std::vector<std::string_view>> entries;
   for (std::string_view rest = list->out; !rest.empty();) {
     auto path = take(rest, '\0');
@@ -344,7 +358,8 @@ Landing::Done Landing::checkFiles() {
 Landing::Done Landing::switchIndex(const std::string& from, const std::string& to) {
   const auto text = readBeneath(source_.own(), "index", limits::kIndexBytes);
   if (!text)
-    return refuse(ErrorCode::RepositoryUnsupported, "The repository's index is no plain file, or is too large.");
+    return refuse(ErrorCode::RepositoryUnsupported,
+                  std::string("The repository's index is missing, no plain file, or too large.") + kIndexAnew);
   const std::string index = git_.directory() + "/index-next";
   ::unlink(index.c_str());
   {

@@ -45,6 +45,12 @@ bool isRegular(DIR* directory, const dirent& entry) {
   return ::fstatat(::dirfd(directory), entry.d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode);
 }
 
+constexpr auto kReftable =
+    "The repository keeps its refs as reftable, and only files are supported. Run: git refs migrate --ref-format=files";
+constexpr auto kSha256 =
+    "The repository uses SHA-256, and only SHA-1 is supported. There is no way around that but another repository.";
+constexpr auto kNoBranch = "The repository's HEAD names no branch and no commit. Check out a branch: git switch BRANCH";
+
 bool isHex(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
@@ -105,13 +111,16 @@ std::expected<Source, Error> Source::open(const std::string& root, bool agent) {
   struct stat status{};
   if (::fstatat(source.root_.get(), ".git", &status, AT_SYMLINK_NOFOLLOW) != 0) {
     const bool bare = existsBeneath(source.root_.get(), "objects") && existsBeneath(source.root_.get(), "HEAD");
-    return bare ? refuse(ErrorCode::RepositoryUnsupported,
-                         "This is a bare repository; Cofferdam works on a checkout of it.")
+    return bare ? refuse(
+                      ErrorCode::RepositoryUnsupported,
+                      "This is a bare repository, and Cofferdam works on a checkout: git clone it, and add the clone.")
                 : refuse(ErrorCode::NoRepository,
                          "There is no Git repository here: the directory has no .git. Give the top of a checkout.");
   }
   if (S_ISLNK(status.st_mode))
-    return refuse(ErrorCode::RepositoryUnsupported, "The directory's .git is a symbolic link.");
+    return refuse(ErrorCode::RepositoryUnsupported,
+                  "The directory's .git is a symbolic link. Replace it by what it leads to, or add the directory that "
+                  "holds that.");
   if (S_ISREG(status.st_mode)) {
     if (agent) return refuse(ErrorCode::RepositoryUnsupported, "The directory's .git is a file.");
     if (const auto linked = source.openLinked(); !linked) return std::unexpected(linked.error());
@@ -120,12 +129,14 @@ std::expected<Source, Error> Source::open(const std::string& root, bool agent) {
     source.common_ = openBeneath(source.root_.get(), ".git", O_RDONLY | O_DIRECTORY);
     source.own_ = openBeneath(source.root_.get(), ".git", O_RDONLY | O_DIRECTORY);
   }
-  if (!source.common_ || !source.own_) return refuse(ErrorCode::NoRepository, "The directory's .git cannot be read.");
+  if (!source.common_ || !source.own_)
+    return refuse(ErrorCode::NoRepository,
+                  "The directory's .git cannot be read; ls -ld .git says what it is and whose.");
   const int git = source.common();
-  if (!existsBeneath(git, "objects")) return refuse(ErrorCode::NoRepository, "The directory's .git has no objects.");
-  if (existsBeneath(git, "reftable"))
-    return refuse(ErrorCode::RepositoryUnsupported,
-                  "The repository keeps its refs as reftable; only files are supported.");
+  if (!existsBeneath(git, "objects"))
+    return refuse(ErrorCode::NoRepository,
+                  "The directory's .git has no objects, so it is no repository, or a damaged one; git fsck says more.");
+  if (existsBeneath(git, "reftable")) return refuse(ErrorCode::RepositoryUnsupported, kReftable);
   if (agent) return source;
 
   if (existsBeneath(git, "shallow"))
@@ -140,7 +151,8 @@ std::expected<Source, Error> Source::open(const std::string& root, bool agent) {
     while (const dirent* entry = ::readdir(packs.get()))
       if (std::string_view(entry->d_name).ends_with(".promisor"))
         return refuse(ErrorCode::RepositoryUnsupported,
-                      "The repository is a partial clone; Cofferdam needs all of its objects.");
+                      "The repository is a partial clone: some of its objects are on another machine, which no "
+                      "sandbox reaches. Clone it without --filter, and add that clone.");
   }
   return source;
 }
@@ -171,11 +183,11 @@ std::expected<std::optional<std::string>, Error> Source::branch(std::string_view
     if (!loose) break;
     const auto line = firstLine(*loose);
     if (isObjectId(line)) return std::string(line);
-    if (line.size() == 64 && isHex(line))
-      return refuse(ErrorCode::RepositoryUnsupported,
-                    "The repository uses SHA-256; only SHA-1 repositories are supported.");
+    if (line.size() == 64 && isHex(line)) return refuse(ErrorCode::RepositoryUnsupported, kSha256);
     if (!line.starts_with("ref: "))
-      return refuse(ErrorCode::NoCommit, "The branch's file is broken: " + workers::printable(current));
+      return refuse(ErrorCode::RepositoryUnsupported, "The file of the branch " + workers::printable(current) +
+                                                          " is damaged; git fsck says more, and git reflog which "
+                                                          "commit it was at.");
     current = line.substr(5);
   }
   if (!existsBeneath(common_.get(), "packed-refs")) return std::nullopt;
@@ -188,8 +200,7 @@ std::expected<std::optional<std::string>, Error> Source::branch(std::string_view
     const auto space = line.find(' ');
     if (space == std::string_view::npos || line.substr(space + 1) != current) continue;
     if (isObjectId(line.substr(0, space))) return std::string(line.substr(0, space));
-    if (space == 64)
-      return refuse(ErrorCode::RepositoryUnsupported, "The repository uses SHA-256; only SHA-1 is supported.");
+    if (space == 64) return refuse(ErrorCode::RepositoryUnsupported, kSha256);
   }
   return std::nullopt;
 }
@@ -198,27 +209,26 @@ std::expected<Source::Head, Error> Source::resolve(std::string_view ref) const {
   Head head;
   if (ref == "HEAD") {
     const auto text = readBeneath(own_.get(), "HEAD", limits::kRefBytes);
-    if (!text) return refuse(ErrorCode::NoRepository, "The repository has no HEAD.");
+    if (!text)
+      return refuse(ErrorCode::NoRepository, "The repository has no HEAD that can be read; git fsck says more.");
     const auto line = firstLine(*text);
     if (isObjectId(line)) return Head{std::string(line), ""};
-    if (line.size() == 64 && isHex(line))
-      return refuse(ErrorCode::RepositoryUnsupported,
-                    "The repository uses SHA-256; only SHA-1 repositories are supported.");
-    if (!line.starts_with("ref: ")) return refuse(ErrorCode::NoCommit, "The repository's HEAD is broken.");
+    if (line.size() == 64 && isHex(line)) return refuse(ErrorCode::RepositoryUnsupported, kSha256);
+    if (!line.starts_with("ref: ")) return refuse(ErrorCode::RepositoryUnsupported, kNoBranch);
     head.branch = line.substr(5);
     while (head.branch.starts_with(' '))
       head.branch.erase(0, 1);
-    if (head.branch == "refs/heads/.invalid")
-      return refuse(ErrorCode::RepositoryUnsupported,
-                    "The repository keeps its refs as reftable; only files are supported.");
-    if (!isBranchName(head.branch)) return refuse(ErrorCode::NoCommit, "The repository's HEAD names no branch.");
+    if (head.branch == "refs/heads/.invalid") return refuse(ErrorCode::RepositoryUnsupported, kReftable);
+    if (!isBranchName(head.branch)) return refuse(ErrorCode::RepositoryUnsupported, kNoBranch);
   } else {
     head.branch = ref;
   }
   const auto commit = branch(head.branch);
   if (!commit) return std::unexpected(commit.error());
   if (!*commit)
-    return refuse(ErrorCode::NoCommit, "There is no commit on " + workers::printable(head.branch) + " yet.");
+    return refuse(ErrorCode::NoCommit, "There is no commit on " + workers::printable(head.branch) +
+                                           ", and work starts from one. Make it with git commit, or check out a "
+                                           "branch that has one.");
   head.commit = **commit;
   return head;
 }

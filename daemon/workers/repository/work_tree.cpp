@@ -17,8 +17,10 @@ using workers::refuse;
 std::unexpected<Error> failed(std::string_view what, std::string_view path) {
   const int number = errno;
   const std::string words = std::string(what) + " " + workers::printable(path) + ": " + std::strerror(number);
-  if (number == ENOSPC || number == EDQUOT) return refuse(ErrorCode::NoSpace, words);
-  if (number == EACCES || number == EPERM || number == EROFS) return refuse(ErrorCode::AccessDenied, words);
+  if (number == ENOSPC || number == EDQUOT)
+    return refuse(ErrorCode::NoSpace, words + ". Make room, then accept again.");
+  if (number == EACCES || number == EPERM || number == EROFS)
+    return refuse(ErrorCode::AccessDenied, words + ". See who may write there, then accept again.");
   return refuse(ErrorCode::WrongState, words);
 }
 
