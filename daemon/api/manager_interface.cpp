@@ -5,6 +5,7 @@
 #include "api/arguments.hpp"
 #include "api/project_settings.hpp"
 #include "api/rows.hpp"
+#include "api/utf8.hpp"
 #include "api/version.hpp"
 #include "dbus/names.hpp"
 #include "model/limits.hpp"
@@ -50,8 +51,17 @@ Dictionary limitsDictionary() {
           {"wait-time", std::uint64_t{limits::kWaitTime}}};
 }
 
-Error unknown(std::string_view what) {
-  return {ErrorCode::UnknownObject, std::format("there is no {} that you may see", what)};
+/// As much of a name as helps to see what was mistyped.
+constexpr std::size_t kNameShown = 64;
+
+Error unknownTask(std::uint64_t id) {
+  return {ErrorCode::UnknownObject, std::format("there is no task {} that you may see: coffer list --all", id)};
+}
+
+/// `name`: what the caller called it, which may be anything.
+Error unknownProject(std::string_view name) {
+  return {ErrorCode::UnknownObject, std::format("there is no project {} that you may see: coffer project list",
+                                                toPrintable(name.substr(0, kNameShown)))};
 }
 
 /// Everything of ours runs with some user's rights; root has too many.
@@ -77,14 +87,14 @@ void ManagerInterface::addMethods() {
   methods_.push_back({"CreateTask", "osa{sv}", "ot", [this](const CallPointer& call) { createTask(call); }});
   methods_.push_back({"GetTask", "t", "o", [this](const CallPointer& call) {
                         withArguments<std::uint64_t>(call, [&](std::uint64_t id) {
-                          if (!maySee(call->caller, ObjectKind::Task, id)) return call->fail(unknown("task"));
+                          if (!maySee(call->caller, ObjectKind::Task, id)) return call->fail(unknownTask(id));
                           call->answer(pathOf(ObjectKind::Task, id));
                         });
                       }});
   methods_.push_back({"GetProject", "s", "o", [this](const CallPointer& call) {
                         withArguments<std::string>(call, [&](const std::string& name) {
                           const auto id = backend_.projectByName(call->caller.uid, name);
-                          if (!id) return call->fail(unknown("project"));
+                          if (!id) return call->fail(unknownProject(name));
                           call->answer(pathOf(ObjectKind::Project, *id));
                         });
                       }});
@@ -138,7 +148,10 @@ void ManagerInterface::addProject(const CallPointer& call) {
         std::string directory(bytes.begin(), bytes.end());
         if (directory.ends_with('\0')) directory.pop_back();
         if (directory.size() > limits::kCallerPathBytes)
-          options.refuse(ErrorCode::TooLarge, "the path is longer than a path can be");
+          options.refuse(ErrorCode::TooLarge,
+                         std::format("the path has {} bytes, and {} are the most that the kernel takes; name the "
+                                     "directory by a shorter one",
+                                     directory.size(), limits::kCallerPathBytes));
         if (!directory.starts_with('/') || directory.contains('\0'))
           options.refuse(ErrorCode::InvalidArgument, "the directory is named by its whole path, beginning with /");
         if (const auto good = checkName(name); !good) options.refuse(good.error().code, good.error().message);
@@ -177,7 +190,7 @@ void ManagerInterface::createTask(const CallPointer& call) {
     if (const auto good = options.finish(); !good) return call->fail(good.error());
     const auto project = objectAt(path.text);
     if (!project || project->kind != Object::Kind::Project || !maySee(call->caller, ObjectKind::Project, project->id))
-      return call->fail(unknown("project"));
+      return call->fail(unknownProject(path.text));
     backend_.createTask(request, project->id, prompt, settings,
                         answering<std::uint64_t>(call, [](Writer& writer, std::uint64_t id) {
                           writer.append(pathOf(ObjectKind::Task, id));
@@ -194,7 +207,7 @@ void ManagerInterface::listTasks(const CallPointer& call) {
     if (const auto path = options.take<ObjectPath>("project")) {
       const auto project = objectAt(path->text);
       if (!project || project->kind != Object::Kind::Project || !maySee(call->caller, ObjectKind::Project, project->id))
-        return call->fail(unknown("project"));
+        return call->fail(unknownProject(path->text));
       filter.project = project->id;
     }
     filter.states = takeList(options, "state").value_or(Strings{});
@@ -224,7 +237,8 @@ void ManagerInterface::listEvents(const CallPointer& call) {
         filter.task = options.take<std::uint64_t>("task");
         filter.allUsers = options.take<bool>("all-users").value_or(false);
         if (const auto good = options.finish(); !good) return call->fail(good.error());
-        if (filter.task && !maySee(call->caller, ObjectKind::Task, *filter.task)) return call->fail(unknown("task"));
+        if (filter.task && !maySee(call->caller, ObjectKind::Task, *filter.task))
+          return call->fail(unknownTask(*filter.task));
         const auto limit = limitOf(asked);
         if (!limit) return call->fail(limit.error());
         const auto events = backend_.listEvents(call->caller, filter, after, *limit);
@@ -263,7 +277,7 @@ void ManagerInterface::subscribe(const CallPointer& call) {
     const auto task = options.take<std::uint64_t>("task");
     const bool allUsers = options.take<bool>("all-users").value_or(false);
     if (const auto good = options.finish(); !good) return call->fail(good.error());
-    if (task && !maySee(call->caller, ObjectKind::Task, *task)) return call->fail(unknown("task"));
+    if (task && !maySee(call->caller, ObjectKind::Task, *task)) return call->fail(unknownTask(*task));
     subscriptions_.subscribe(*call, task, allUsers);
   });
 }

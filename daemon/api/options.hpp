@@ -4,8 +4,11 @@
 #include <format>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
+#include "api/signature.hpp"
 #include "api/value.hpp"
 #include "dbus/error.hpp"
 
@@ -22,7 +25,11 @@ class Options {
     if (found == values_.end()) return std::nullopt;
     auto node = values_.extract(found);
     if (auto* value = std::get_if<T>(&node.mapped())) return std::move(*value);
-    if (!fault_) fault_ = Error{ErrorCode::InvalidArgument, std::format("the option \"{}\" has another type", key)};
+    const auto given =
+        std::visit([](const auto& value) { return signatureOf<std::decay_t<decltype(value)>>(); }, node.mapped());
+    if (!fault_)
+      fault_ = Error{ErrorCode::InvalidArgument,
+                     std::format("the option \"{}\" is of the type {}, not {}", key, signatureOf<T>(), given)};
     return std::nullopt;
   }
 

@@ -21,6 +21,10 @@
 namespace coffer::engine {
 namespace {
 
+std::string noRole(const std::string& role) {
+  return "there is no role " + role + "; there are planner, writer, reviewer";
+}
+
 // What a repository's folder suggests as a name; the person can always give another.
 std::string nameFrom(std::string_view directory) {
   while (directory.ends_with('/'))
@@ -101,8 +105,7 @@ std::expected<void, Error> checkProject(const store::Project& project) {
   if (project.budget > limits::kBudgetMost)
     return std::unexpected(Error{ErrorCode::Limit, "a budget that large is none"});
   for (const auto& [role, binding] : project.agents) {
-    if (!model::parse<model::Role>(role))
-      return invalid("there is no role " + role + "; there are planner, writer, reviewer");
+    if (!model::parse<model::Role>(role)) return invalid(noRole(role));
     if (auto parsed = agents::Binding::parse(binding); !parsed) return invalid(parsed.error());
   }
   return policyOf(project, {}).transform([](const auto&) {});
@@ -133,6 +136,8 @@ void Engine::keepAnswer(const api::Request& request, const std::string& operatio
 std::expected<std::map<model::Role, std::string>, Error> Engine::bindings(const model::Flow& flow,
                                                                           const store::Project& project,
                                                                           const api::StringMap& asked) const {
+  for (const auto& [role, binding] : asked)
+    if (!model::parse<model::Role>(role)) return invalid(noRole(role));
   std::map<model::Role, std::string> result;
   std::optional<agents::Binding> any;
   for (const auto& [role, word] : model::Spelling<model::Role>::words) {
@@ -268,7 +273,12 @@ void Engine::createTask(const api::Request& request, std::uint64_t projectId, co
                   project->name + " --test COMMAND"}));
   const auto name = settings.flow.empty() ? std::string(model::kDefaultFlow) : settings.flow;
   const auto* flow = flows_.find(name);
-  if (!flow) return done(invalid("there is no flow " + name));
+  if (!flow) {
+    std::string known;
+    for (const auto& [each, entry] : flows_.all())
+      known += (known.empty() ? "" : ", ") + each;
+    return done(invalid("there is no flow " + name + "; there are " + known));
+  }
   auto policy = policyOf(*project, settings.policy);
   if (!policy) return done(std::unexpected(policy.error()));
   auto bound = bindings(*flow, *project, settings.agents);
