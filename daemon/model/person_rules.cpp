@@ -32,6 +32,11 @@ Role addressee(const Task& task) {
   return Role::Writer;
 }
 
+std::string whenAcceptable(const Task& task, std::string_view state) {
+  if (!ended(task.state)) return "Wait until it is " + std::string(state) + ".";
+  return canRetry(task) ? "Retry takes it up again." : "Make a new task.";
+}
+
 std::string whyNotRetried(const Task& task, RetryPoint from) {
   const std::string why = "There is nothing to try again in " + nameOf(task) + ": it is " + standing(task) + ". ";
   const bool decides = !task.step && (task.state == State::PlanReady || task.state == State::Ready);
@@ -106,12 +111,12 @@ Answer onPlanAccepted(const Task& task, const PlanAccepted& fact, std::uint64_t 
   if (!task.planAccepted.empty()) {
     if (fact.digest == task.planAccepted) return already();
     return refuse(ErrorCode::Stale, "The plan of " + nameOf(task) + " that was accepted is another one (" +
-                                        task.planAccepted +
-                                        "). Look at it with `coffer plan`; a reply can still change the work.");
+                                        task.planAccepted + "). Look at it with `coffer plan`" +
+                                        (ended(task.state) ? "." : "; a reply can still change the work."));
   }
   if (!canAcceptPlan(task))
     return refuse(ErrorCode::WrongState, "No plan of " + nameOf(task) + " waits to be accepted: it is " +
-                                             standing(task) + ". Wait until it is plan-ready.");
+                                             standing(task) + ". " + whenAcceptable(task, "plan-ready"));
   if (fact.digest != task.plan)
     return refuse(ErrorCode::Stale, "The plan of " + nameOf(task) + " has changed since it was shown: it is now " +
                                         task.plan + ". Read it again with `coffer plan`, then accept that.");
@@ -122,13 +127,21 @@ Answer onPlanAccepted(const Task& task, const PlanAccepted& fact, std::uint64_t 
 
 Answer onWorkAccepted(const Task& task, const WorkAccepted& fact, std::uint64_t at) {
   if (!task.workAccepted.empty()) {
-    if (fact.digest == task.workAccepted) return already(landedOrCandidate(task));
+    if (fact.digest == task.workAccepted) {
+      // The first answer again is no answer to who wants it somewhere else.
+      const auto& there = task.landBranch.empty() ? task.branch : task.landBranch;
+      if (const auto& asked = fact.branch.empty() ? task.branch : fact.branch; asked != there)
+        return refuse(ErrorCode::AlreadyDecided, "The work of " + nameOf(task) + " was accepted already, for " + there +
+                                                     ", so it does not go to " + asked +
+                                                     ". Make a branch of its commit there: git branch.");
+      return already(landedOrCandidate(task));
+    }
     return refuse(ErrorCode::Stale, "The work of " + nameOf(task) + " that was accepted is another one (" +
                                         task.workAccepted + "). Nothing more can be accepted.");
   }
   if (!canAcceptWork(task))
     return refuse(ErrorCode::WrongState, "No work of " + nameOf(task) + " waits to be accepted: it is " +
-                                             standing(task) + ". Wait until it is ready.");
+                                             standing(task) + ". " + whenAcceptable(task, "ready"));
   if (fact.digest != task.workDigest)
     return refuse(ErrorCode::Stale, "The work of " + nameOf(task) + " has changed since it was shown: it is now " +
                                         task.workDigest + ", commit " + task.candidate +
@@ -145,7 +158,7 @@ Answer onReplied(const Task& task, const Replied& fact, std::uint64_t at) {
     return refuse(ErrorCode::InvalidArgument, "The reply is empty. Say what the agent should know or do.");
   if (!canReply(task)) {
     const std::string why = "A reply to " + nameOf(task) + " is not possible now: it is " + standing(task) + ". ";
-    if (ended(task.state)) return refuse(ErrorCode::WrongState, why + "Make a new task.");
+    if (ended(task.state)) return refuse(ErrorCode::WrongState, why + whenAcceptable(task, {}));
     if (task.parked.reason == Parked::Paused) return refuse(ErrorCode::WrongState, why + "Resume it first.");
     if (task.state == State::Queued && task.parked.reason != Parked::No)
       return refuse(ErrorCode::WrongState, why + "No agent has begun; retry when the cause is gone.");

@@ -41,6 +41,16 @@ TEST(Accepting, TwiceWithTheSameDigestGivesTheFirstResultAgain) {
   play.refuse(WorkAccepted{.digest = sha256("another")}, ErrorCode::Stale);
 }
 
+TEST(Accepting, ForOnePlaceIsNoAnswerToWhoWantsItInAnother) {
+  Play play;
+  play.toReady();
+  const std::string digest = play.task.workDigest;
+  play.tell(WorkAccepted{.digest = digest, .branch = "refs/heads/beside"});
+  EXPECT_TRUE(play.tell(WorkAccepted{.digest = digest, .branch = "refs/heads/beside"}).already);
+  play.refuse(WorkAccepted{.digest = digest}, ErrorCode::AlreadyDecided);
+  play.refuse(WorkAccepted{.digest = digest, .branch = "refs/heads/another"}, ErrorCode::AlreadyDecided);
+}
+
 TEST(Accepting, WorkIsAcceptedOnlyByTheDigestThatWasShown) {
   Play play;
   play.toReady();
