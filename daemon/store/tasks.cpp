@@ -145,9 +145,10 @@ std::expected<void, Error> Tasks::erase(std::uint64_t id) {
   database_.run("DELETE FROM findings WHERE task = ?", id);
   database_.run("DELETE FROM refusals WHERE task = ?", id);
   database_.run(
-      "DELETE FROM events WHERE task = ? AND type NOT IN ('created', 'landed', 'done', 'failed', 'cancelled', "
+      "DELETE FROM events WHERE task = ?1 AND type NOT IN ('created', 'landed', 'done', 'failed', 'cancelled', "
       "'cleaned-up', "
-      "'deleted', 'erased')",
+      "'deleted', 'erased') AND sequence <> (SELECT max(sequence) FROM events WHERE task = ?1 AND type = "
+      "'step-opened')",
       id);
   const auto task = replay(id);
   if (task.id == 0) database_.fail(unknown(id));
