@@ -13,13 +13,8 @@ constexpr std::string_view kBusErrors = "org.freedesktop.DBus.Error.";
 
 /// Names under which the bus says that nobody answers for us: no service, it did not start, it went away, no bus.
 constexpr auto kNobodyThere = std::to_array<std::string_view>({
-    "ServiceUnknown",
-    "NameHasNoOwner",
-    "NoReply",
-    "Disconnected",
-    "NoServer",
-    "FileNotFound",
-    "IOError",
+    "ServiceUnknown", "NameHasNoOwner", "NoReply", "Disconnected", "NoServer", "FileNotFound", "IOError",
+    "TimedOut",  // the bus's, when it waited in vain for the service to start; a call without an answer is Timeout
 });
 
 bool nobodyThere(std::string_view name) {
@@ -39,6 +34,13 @@ bool isSystemError(std::string_view name, std::string_view code) {
 
 std::unexpected<Failure> usageFailure(std::string message, std::string next) {
   return failure(ExitCode::Usage, std::move(message), std::move(next));
+}
+
+std::unexpected<Failure> notText(std::string_view what) {
+  return usageFailure(
+      std::format("The {} is not UTF-8 text, or has a zero byte in it. Convert it (iconv -t UTF-8), or put it into a "
+                  "file of the repository and name that.",
+                  what));
 }
 
 std::unexpected<Failure> failure(ExitCode exit, std::string message, std::string next) {
@@ -116,6 +118,9 @@ Failure failureOf(const sdbus::Error& error, std::optional<std::uint64_t> task, 
       detail.pop_back();
     auto result = noDaemon(host, detail);
     result.name = name;
+    // Somebody switched it off, and its status says no more than that.
+    if (name == "org.freedesktop.systemd1.UnitMasked")
+      result.next = host.empty() ? "systemctl unmask cofferd" : std::format("ssh {} systemctl unmask cofferd", host);
     return result;
   }
   const auto is = [&](std::string_view last) { return name == std::string(kBusErrors).append(last); };
@@ -127,8 +132,14 @@ Failure failureOf(const sdbus::Error& error, std::optional<std::uint64_t> task, 
   if (is("UnknownMethod") || is("UnknownInterface") || is("UnknownProperty"))
     return {ExitCode::Failed, name, "The running cofferd does not know this command; it is older than this coffer.",
             "systemctl restart cofferd"};
+  // What sdbus-c++ says of bytes that are no text, before they are sent.
+  if (is("InvalidArgs") && message.starts_with("Failed to serialize"))
+    return {ExitCode::Usage,
+            name,
+            "Something in the command is not UTF-8 text, and nothing else can be a name or an option.",
+            {}};
   if (is("InvalidArgs")) return {ExitCode::Usage, name, message, {}};
-  if (is("Timeout") || is("TimedOut") || isSystemError(name, "ETIMEDOUT"))
+  if (is("Timeout") || isSystemError(name, "ETIMEDOUT"))
     return {ExitCode::Failed, name, "The service did not answer in time; what was asked may still happen.",
             "coffer list"};
   return {ExitCode::Failed, name, message.empty() ? name : message, {}};

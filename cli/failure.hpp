@@ -4,6 +4,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <sdbus-c++/Error.h>
 
@@ -23,6 +24,8 @@ using Outcome = std::expected<ExitCode, Failure>;
 
 /// A failure of what the user typed.
 std::unexpected<Failure> usageFailure(std::string message, std::string next = {});
+/// A failure of what was handed over as text (a prompt, a plan, a reply) and is none.
+std::unexpected<Failure> notText(std::string_view what);
 /// A failure of another kind that never reached the daemon.
 std::unexpected<Failure> failure(ExitCode exit, std::string message, std::string next = {});
 

@@ -223,7 +223,10 @@ void Json::Free::operator()(_JsonObject* object) const { json_object_unref(objec
 Json::Json() : object_(json_object_new()) {}
 
 Json& Json::add(std::string_view name, std::string_view text) {
-  json_object_set_string_member(object_.get(), std::string(name).c_str(), std::string(text).c_str());
+  // A path that somebody typed need not be text, and what is no text is no JSON.
+  const std::unique_ptr<char, decltype(&g_free)> valid(g_utf8_make_valid(text.data(), static_cast<gssize>(text.size())),
+                                                       g_free);
+  json_object_set_string_member(object_.get(), std::string(name).c_str(), valid.get());
   return *this;
 }
 

@@ -17,7 +17,6 @@ namespace coffer::cli {
 
 namespace {
 
-constexpr std::size_t kOutputBytes = 64 * 1024;
 constexpr int kNotThere = 127;
 
 std::vector<char*> argumentsOf(const std::vector<std::string>& command) {
@@ -97,9 +96,10 @@ std::optional<std::string> outputOf(const std::vector<std::string>& command, con
     text.append(buffer.data(), static_cast<std::size_t>(got));
   }
   ends->read.reset();
-  if (waitFor(child) != 0) return std::nullopt;
-  while (text.ends_with('\n'))
-    text.pop_back();
+  // Who was cut off did not fail.
+  if (waitFor(child) != 0 && text.size() <= kOutputBytes) return std::nullopt;
+  // Of a path that ends in a new line, this is not it.
+  if (text.ends_with('\n')) text.pop_back();
   return text;
 }
 

@@ -7,8 +7,11 @@
 
 namespace coffer::cli {
 
+inline constexpr std::size_t kOutputBytes = 64 * 1024;
+
 /// Standard output of a command without its last line end, or nothing when it failed or is not there. Runs as the user,
-/// in `directory`; standard input and error are closed to it. At most 64 KiB are taken.
+/// in `directory`; standard input and error are closed to it. Output of more than kOutputBytes is cut somewhere behind
+/// that.
 std::optional<std::string> outputOf(const std::vector<std::string>& command, const std::string& directory);
 
 /// Runs a command on the user's terminal; its exit code, or 128 and the signal's number, or 127 when it is not there.

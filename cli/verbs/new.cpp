@@ -57,8 +57,10 @@ void sayWhatIsLeftOut(const Session& session, const std::string& directory) {
                                directory);
   if (!status || status->empty()) return;
   const auto lines = linesOf(*status);
-  session.note(std::format("Works on HEAD; not in it {}:\n",
-                           lines.size() == 1 ? "is 1 path" : std::format("are {} paths", lines.size())));
+  const bool cut = status->size() > kOutputBytes;
+  session.note(std::format(
+      "Works on HEAD; not in it {}:\n",
+      lines.size() == 1 ? "is 1 path" : std::format("are {}{} paths", cut ? "more than " : "", lines.size())));
   for (const auto line : lines)
     session.note(std::format("  {}\n", model::visibleText(line)));
 }
@@ -78,15 +80,13 @@ Outcome create(Session& session, const Options& options) {
   if (!prompt) return std::unexpected(prompt.error());
   if (prompt->find_first_not_of(" \t\r\n") == std::string::npos)
     return usageFailure("The prompt is empty; say what is to be done.", session.command("new \"...\""));
-  if (!g_utf8_validate(prompt->data(), static_cast<gssize>(prompt->size()), nullptr))
-    return usageFailure("The prompt is not UTF-8 text.");
+  if (!g_utf8_validate(prompt->data(), static_cast<gssize>(prompt->size()), nullptr)) return notText("prompt");
 
   auto call = changeOptions();
   if (!options.plan.empty()) {
     auto plan = readFile(options.plan, limits::kTextBytes);
     if (!plan) return std::unexpected(plan.error());
-    if (!g_utf8_validate(plan->data(), static_cast<gssize>(plan->size()), nullptr))
-      return usageFailure("The plan is not UTF-8 text.");
+    if (!g_utf8_validate(plan->data(), static_cast<gssize>(plan->size()), nullptr)) return notText("plan");
     call.emplace("plan", sdbus::Variant(*plan));
   }
   if (!options.flow.empty()) call.emplace("flow", sdbus::Variant(options.flow));

@@ -36,6 +36,9 @@ struct Options {
 /// As many characters as a project's name may have.
 constexpr std::size_t kNameLength = 31;
 
+/// More submodules than these say nothing new.
+constexpr std::size_t kSubmodulesShown = 8;
+
 /// A name made of the directory's: lower case, dashes for what a name cannot have.
 std::string nameFor(const std::string& directory) {
   std::string name;
@@ -76,7 +79,9 @@ std::expected<Dictionary, Failure> authorOf(const Session& session, const Option
   for (const auto& [field, given] : {std::pair<std::string, const std::string&>("name", options.authorName),
                                      std::pair<std::string, const std::string&>("email", options.authorEmail)}) {
     auto value = given;
-    if (value.empty()) value = outputOf({"git", "config", "user." + field}, here ? directory : "/").value_or("");
+    // Where the directory cannot be entered the service says why; that must not read as if there were no name.
+    for (const auto& place : {here ? directory : std::string("/"), std::string("/")})
+      if (value.empty()) value = outputOf({"git", "config", "user." + field}, place).value_or("");
     if (!value.empty())
       author.emplace("author-" + field, sdbus::Variant(value));
     else if (!here)
@@ -84,6 +89,23 @@ std::expected<Dictionary, Failure> authorOf(const Session& session, const Option
                           std::format("git config --global user.{} ...", field));
   }
   return author;
+}
+
+/// A checkout of ours has what is in the repository's objects, and those of a submodule are in another one.
+void sayWhatIsEmpty(const Session& session, const std::string& directory) {
+  // " 0f3c...d1 path (describe)", one a line
+  const auto listed = outputOf({"git", "submodule", "status", "--cached"}, directory);
+  if (!listed || listed->empty()) return;
+  const auto lines = linesOf(*listed);
+  session.note(
+      std::format("{}; agents and checks find an empty folder there:\n",
+                  lines.size() == 1 ? "It has 1 submodule" : std::format("It has {} submodules", lines.size())));
+  for (std::size_t i = 0; i < lines.size() && i < kSubmodulesShown; ++i) {
+    const auto path = lines[i].find(' ', 1);
+    session.note("  " + model::visibleText(path == std::string_view::npos ? lines[i] : lines[i].substr(path + 1)) +
+                 "\n");
+  }
+  if (lines.size() > kSubmodulesShown) session.note("  ...\n");
 }
 
 Outcome add(Session& session, const Options& options) {
@@ -125,6 +147,7 @@ Outcome add(Session& session, const Options& options) {
   }
   session.print(std::format("Project {} is {} at {}.\n", name, model::visibleText(textOf(project, "DirectoryText")),
                             shortCommit(textOf(project, "Base"))));
+  if (session.options().host.empty()) sayWhatIsEmpty(session, *directory);
   // Without a command there is nothing to check, and a task would be refused.
   const bool checked = !options.build.empty() || !options.test.empty();
   if (!checked) session.note("It has no command that builds or tests it yet, and a task needs one.\n");

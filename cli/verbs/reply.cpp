@@ -61,8 +61,7 @@ Outcome reply(Session& session, const Options& options) {
   }
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     return usageFailure("The reply is empty.", session.command(std::format("reply {} \"...\"", view.id)));
-  if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
-    return usageFailure("The reply is not UTF-8 text.");
+  if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr)) return notText("reply");
   {
     const auto progress = session.progress("Sending the reply");
     (*task)->reply(text, changeOptions());

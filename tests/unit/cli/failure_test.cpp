@@ -23,12 +23,25 @@ TEST(FailureOf, KnowsThatNobodyAnswers) {
   for (const auto* name : {"org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
                            "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Spawn.ChildExited",
                            "org.freedesktop.DBus.Error.Disconnected", "org.freedesktop.systemd1.NoSuchUnit",
-                           "System.Error.ENOTCONN", "System.Error.ECONNRESET"}) {
+                           "org.freedesktop.DBus.Error.TimedOut", "System.Error.ENOTCONN", "System.Error.ECONNRESET"}) {
     const auto failed = of(name, "why.");
     EXPECT_EQ(failed.exit, ExitCode::NoDaemon) << name;
     EXPECT_EQ(failed.next, "systemctl status cofferd");
     EXPECT_FALSE(failed.message.ends_with("..")) << failed.message;
   }
+}
+
+TEST(FailureOf, SaysHowWhatWasSwitchedOffIsSwitchedOn) {
+  EXPECT_EQ(of("org.freedesktop.systemd1.UnitMasked", "why.").next, "systemctl unmask cofferd");
+  EXPECT_EQ(of("org.freedesktop.systemd1.UnitMasked", "why.", std::nullopt, "me@far").next,
+            "ssh me@far systemctl unmask cofferd");
+}
+
+TEST(FailureOf, SaysThatWhatWasTypedIsNoText) {
+  const auto failed =
+      of("org.freedesktop.DBus.Error.InvalidArgs", "Failed to serialize a string value (Invalid argument)");
+  EXPECT_EQ(failed.exit, ExitCode::Usage);
+  EXPECT_NE(failed.message.find("UTF-8"), std::string::npos);
 }
 
 TEST(FailureOf, NamesTheOtherMachine) {
