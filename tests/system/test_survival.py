@@ -2,6 +2,7 @@
 
 import pytest
 from conftest import run
+from moments import until
 from people import Person
 
 pytestmark = pytest.mark.deadline(300)
@@ -92,3 +93,26 @@ def test_walls_stand_while_everything_around_them_is_restarted(writing, carol, c
     assert "cofferdam" in run("nft", "list", "tables").stdout
     cofferd.start()
     ends_once(writing, carol)
+
+
+def test_agent_goes_on_while_the_bus_is_started_again(cofferd, instant_agent, make_repository):
+    before = Person("carol")
+    project = before.add_project(make_repository("carol"), test=["true"], agents={"writer": "instant"})
+    task = before.create_task(project, "sleep-3", policy={"plan": "auto", "landing": "branch"})
+    unit = f"coffer-{task.id}-0-writer-1.service"
+    until(lambda: active(unit))
+    turn, pid = invocation(unit), cofferd.pid()
+    run("systemctl", "restart", "dbus.service")
+    try:
+        until(lambda: cofferd.pid() not in (0, pid))
+        assert active(unit) and invocation(unit) == turn
+        # A call starts it when it is not up yet; who had a connection has none any more.
+        again = Person("carol")
+        task.person = again
+        task.until("done")
+        assert [row["Attempt"] for row in task.runs() if row["Role"] == "writer"] == [1]
+        again.end_project(project)
+        again.close()
+    finally:
+        # These never find a bus again that went away from under them.
+        run("systemctl", "restart", "systemd-logind.service", "polkit.service")
