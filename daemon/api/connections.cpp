@@ -18,7 +18,9 @@ std::optional<uid_t> identifyByBus(sd_bus* bus, const std::string& sender) {
 std::optional<Caller> Connections::caller(std::string_view sender) {
   if (const auto found = byName_.find(sender); found != byName_.end()) {
     known_.splice(known_.begin(), known_, found->second);
-    return found->second->caller;
+    auto& [name, caller, seesUntil] = *found->second;
+    if (caller.uid != 0 && caller.administrator) caller.administrator = now_() < seesUntil;
+    return caller;
   }
   const auto uid = identify_(bus_, std::string(sender));
   if (!uid) return std::nullopt;
@@ -26,13 +28,16 @@ std::optional<Caller> Connections::caller(std::string_view sender) {
     byName_.erase(known_.back().sender);
     known_.pop_back();
   }
-  known_.push_front({std::string(sender), Caller{.uid = *uid, .administrator = *uid == 0}});
+  known_.push_front({std::string(sender), Caller{.uid = *uid, .administrator = *uid == 0}, {}});
   byName_.emplace(std::string(sender), known_.begin());
   return known_.front().caller;
 }
 
 void Connections::makeAdministrator(std::string_view sender) {
-  if (const auto found = byName_.find(sender); found != byName_.end()) found->second->caller.administrator = true;
+  const auto found = byName_.find(sender);
+  if (found == byName_.end()) return;
+  found->second->caller.administrator = true;
+  found->second->seesUntil = now_() + std::chrono::microseconds(limits::kSeeOtherTime);
 }
 
 }  // namespace coffer::api

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -25,19 +26,25 @@ std::optional<uid_t> identifyByBus(sd_bus* bus, const std::string& sender);
 /// bus ends; only so many are remembered.
 class Connections {
  public:
-  Connections(sd_bus* bus, Identify identify) : bus_(bus), identify_(std::move(identify)) {}
+  using Clock = std::chrono::steady_clock;
+
+  /// `now` is a seam for tests.
+  Connections(sd_bus* bus, Identify identify, std::function<Clock::time_point()> now = Clock::now)
+      : bus_(bus), identify_(std::move(identify)), now_(std::move(now)) {}
 
   [[nodiscard]] std::optional<Caller> caller(std::string_view sender);
-  /// From now on it sees what is others', for as long as it is remembered.
+  /// For the next limits::kSeeOtherTime it sees what is others'.
   void makeAdministrator(std::string_view sender);
 
  private:
   struct Known {
     std::string sender;
     Caller caller;
+    Clock::time_point seesUntil;  ///< of a caller that is not root
   };
   sd_bus* bus_;
   Identify identify_;
+  std::function<Clock::time_point()> now_;
   std::list<Known> known_;  ///< the last seen first
   std::map<std::string, std::list<Known>::iterator, std::less<>> byName_;
 };

@@ -188,6 +188,16 @@ inline constexpr std::size_t kPathBytesShown = 1024 * 1024;
 inline constexpr std::size_t kSubjectsShown = 50;
 inline constexpr std::size_t kSubjectBytes = 200;
 
+/// Projects of one user. One more is refused with Limit.
+inline constexpr std::size_t kProjectsOfUser = 256;
+
+/// Tasks of one user that have not ended. One more is refused with Limit.
+inline constexpr std::size_t kOpenTasksOfUser = 1024;
+
+/// Repositories of one user that are read or written at a time (snapshots, landings); each is up to three of
+/// kMountsOfAKind, and slow ones hold them for long. The next one waits.
+inline constexpr std::size_t kRepositoriesOfUser = 8;
+
 /// Paths one landing may change. More is refused with Limit.
 inline constexpr std::size_t kLandedPaths = 200'000;
 
@@ -324,6 +334,10 @@ inline constexpr std::size_t kAuthorisationsPerUser = 16;
 /// Microseconds until polkit has answered, a person's typing included. Later is AccessDenied.
 inline constexpr std::uint64_t kAuthorisationTime = 300'000'000;
 
+/// Microseconds for which a connection that was authenticated to see what is others' does so without being asked about
+/// again; as long as polkit keeps such an answer. A subscription that was granted lasts.
+inline constexpr std::uint64_t kSeeOtherTime = 300'000'000;
+
 /// Refused calls of one user that the journal tells of within so many microseconds. The others are refused silently.
 inline constexpr std::uint64_t kDenialLines = 20;
 inline constexpr std::uint64_t kDenialTime = 60'000'000;
@@ -350,6 +364,10 @@ inline constexpr std::chrono::microseconds kImageCheckTime{600'000'000};
 
 /// Bytes of memory for that check; at the limit the same.
 inline constexpr std::uint64_t kImageCheckMemory = 1024ULL * 1024 * 1024;
+
+/// Questions about users and groups that wait for the machine's name service, which may be a network away. One more is
+/// refused with Busy.
+inline constexpr std::size_t kAccountQuestions = 256;
 
 /// Tasks that are objects on the bus, at the most; the others are reached by ListTasks.
 inline constexpr std::uint32_t kLiveObjects = 4096;
