@@ -190,6 +190,14 @@ void Engine::addProject(const api::Request& request, const std::string& director
   if (project.owner == 0)
     return done(std::unexpected(
         Error{ErrorCode::AccessDenied, "root owns no project: add it as the user whose repository it is"}));
+  const auto others = store_->projects().list(project.owner);
+  if (!others) return done(std::unexpected(others.error()));
+  if (others->size() >= limits::kProjectsOfUser)
+    return done(std::unexpected(
+        Error{ErrorCode::Limit, "you have " + std::to_string(others->size()) +
+                                    " projects, as many as one user may: coffer project remove one that you do not "
+                                    "need"}));
+  if (const auto full = scheduler_->admission().full(project.owner)) return done(std::unexpected(refusedNow(*full)));
   addProjectNow(request, std::move(project), std::move(done));
 }
 
@@ -271,6 +279,15 @@ void Engine::createTask(const api::Request& request, std::uint64_t projectId, co
                   " has no command that builds or tests it, so nothing could be checked: coffer project "
                   "set " +
                   project->name + " --test COMMAND"}));
+  store::TaskFilter open;
+  open.owner = project->owner;
+  open.ended = false;
+  const auto others = store_->tasks().list(open, 0, limits::kOpenTasksOfUser);
+  if (!others) return done(std::unexpected(others.error()));
+  if (others->size() >= limits::kOpenTasksOfUser)
+    return done(std::unexpected(Error{ErrorCode::Limit, "you have " + std::to_string(others->size()) +
+                                                            " tasks that have not ended, as many as one user may: "
+                                                            "accept or cancel some"}));
   const auto name = settings.flow.empty() ? std::string(model::kDefaultFlow) : settings.flow;
   const auto* flow = flows_.find(name);
   if (!flow) {

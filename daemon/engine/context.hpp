@@ -10,6 +10,8 @@
 #include "dbus/error.hpp"
 #include "engine/identities.hpp"
 #include "engine/places.hpp"
+#include "engine/share.hpp"
+#include "model/limits.hpp"
 #include "model/uid_range.hpp"
 #include "sandbox/systemd.hpp"
 #include "store/store.hpp"
@@ -28,6 +30,7 @@ class Context {
   Places places;
   /// Why this machine starts no sandbox, as far as that is known without trying; mostly nothing. No uid is taken then.
   std::optional<Error> obstacle;
+  Share repositories{limits::kRepositoriesOfUser};  ///< of owners, that are read or written
   std::string secret;  ///< the machine's, from which dummy keys are made
 
   /// The uid that the holder has, taken for it when it has none yet. `task` is 0 for what belongs to no task.

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,46 @@ def test_a_users_tasks_at_once_are_bounded(carol, project, setting, journal, bus
     assert second.Waiting[0] == "user-slot"
     first.cancel()
     second.until("plan-ready")
+
+
+def test_a_users_projects_are_bounded(carol, project, cofferd, make_repository):
+    """As many as may be are put into the store, while nobody has it open."""
+    uid = pwd.getpwnam("carol").pw_uid
+    number = int(project.rsplit("/", 1)[1])
+    cofferd.stop()
+    with sqlite3.connect("/var/lib/cofferdam/cofferd.db") as store:
+        store.executemany("INSERT INTO projects (id, owner, name, directory, author_name, author_email, base, created) VALUES (?, ?, ?, ?, '', '', '', 0)",
+                          [(number + 1 + n, uid, f"one-of-many-{n}", b"/nowhere") for n in range(255)])
+    store.close()
+    cofferd.start()
+    other = make_repository("carol", name="one-too-many")
+    try:
+        with pytest.raises(CallError) as refused:
+            carol.add_project(other)
+        assert refused.value.name == "Limit" and "256 projects" in refused.value.message
+        alice = Person("alice")
+        mine = alice.add_project(make_repository("alice"))
+        alice.call(mine, "Project", "Remove", "(a{sv})", ({},))
+        alice.close()
+    finally:
+        cofferd.stop()
+        with sqlite3.connect("/var/lib/cofferdam/cofferd.db") as store:
+            store.execute("DELETE FROM projects WHERE name LIKE 'one-of-many-%'")
+        store.close()
+        cofferd.start()
+
+
+def test_a_project_is_refused_where_its_owner_has_no_room_left(carol, project, setting, make_repository):
+    setting("user-disk-mib = 1")
+    big = make_repository("carol")
+    big.run("sh", "-c", "head -c 3000000 /dev/urandom >big && git add big && git commit -qm Big")
+    path = carol.add_project(big)
+    try:
+        with pytest.raises(CallError) as refused:
+            carol.add_project(make_repository("carol"))
+        assert refused.value.name == "NoSpace" and "user-disk-mib" in refused.value.message
+    finally:
+        carol.call(path, "Project", "Remove", "(a{sv})", ({},))
 
 
 def test_the_slice_of_a_user_has_the_totals(carol, project, setting):

@@ -35,6 +35,7 @@ Async<std::expected<StepOutcome, Error>> performLand(StepRun& run) {
   pack.add("base", run.task.base);
   pack.add("candidate", run.step.candidate);
   auto packing = begin(runOwnWorker(run, "pack", "coffer-repository", "pack", std::move(pack), stores(run, true)));
+  auto place = co_await context.repositories.enter(run.task.owner);
   const auto source = "t" + std::to_string(run.task.id) + "-land";
   auto directory =
       co_await openAsOwner(context.event, *context.systemd, run.unit("open"), run.task.owner, run.project.directory);
@@ -73,6 +74,7 @@ Async<std::expected<StepOutcome, Error>> performLand(StepRun& run) {
   static_cast<void>(removeOutput(places, run.unit("pack")));
   context.releaseUid(run.task.id, run.unit("pack"));
   auto detached = detachOwner(*context.walls, source);
+  place.release();
   if (!detached) co_return std::unexpected(detached.error());
   if (!landed && landed.error().code == ErrorCode::Stale && !elsewhere) co_return co_await moveCandidate(run);
   if (!landed && landed.error().code == ErrorCode::Stale)

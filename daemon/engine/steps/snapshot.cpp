@@ -15,6 +15,9 @@ namespace {
 // Reads the owner's repository as the owner and leaves its commits as a pack that nobody has looked at yet.
 Async<std::expected<WorkerResult, Error>> exportAsOwner(StepRun& run, std::string ref, std::vector<std::string> known) {
   auto& context = *run.context;
+  const auto place = co_await context.repositories.enter(run.task.owner);
+  if (run.overtaken())
+    co_return std::unexpected(Error{ErrorCode::Cancelled, "the task was decided otherwise before " + run.step.name});
   const auto source = run.task.id ? "t" + std::to_string(run.task.id) : "p" + std::to_string(run.project.id);
   auto directory =
       co_await openAsOwner(context.event, *context.systemd, run.unit("open"), run.task.owner, run.project.directory);
