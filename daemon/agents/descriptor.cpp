@@ -30,6 +30,27 @@ void checkText(TomlReader& reader, std::uint32_t line, std::string_view text) {
     reader.fail(line, "unknown placeholder {" + *unknown + "}");
 }
 
+/// What is left out without a model has to be there, and to hold everything that names one.
+void checkModelOption(TomlReader& reader, const Descriptor& descriptor) {
+  const auto& option = descriptor.modelOption;
+  if (option.empty()) return;
+  const auto line = reader.line("model-option");
+  for (const auto* command : {&descriptor.command, &descriptor.resume}) {
+    if (command->empty()) continue;
+    const auto found = std::ranges::search(*command, option);
+    if (found.empty()) {
+      reader.fail(line, "model-option is not in every command, word for word");
+      continue;
+    }
+    for (auto word = command->begin(); word != command->end(); ++word)
+      if ((word < found.begin() || word >= found.end()) && hasPlaceholder(*word, "model"))
+        reader.fail(line, "{model} is also outside of model-option: " + *word);
+  }
+  for (const auto& file : descriptor.files)
+    if (hasPlaceholder(file.content, "model"))
+      reader.fail(line, "the file " + file.name + " names {model}, so the agent cannot do without one");
+}
+
 std::vector<std::string> readCommand(TomlReader& reader, std::string_view key) {
   auto words = reader.texts(key);
   for (const auto& word : words)
@@ -180,6 +201,8 @@ std::expected<Descriptor, std::string> readDescriptor(std::string_view text, std
     checkText(reader, content->line, content->text);
     result.files.push_back({fileName, content->text});
   }
+  result.modelOption = reader.texts("model-option");
+  checkModelOption(reader, result);
   result.protocol = readProtocol(reader.table("output"));
   reader.finish();
   if (fault) return std::unexpected(fault.text);

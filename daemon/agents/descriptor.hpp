@@ -43,6 +43,9 @@ struct Descriptor {
   std::vector<ProviderKind> providers;  ///< in order of preference
   std::vector<std::string> command;     ///< argv of a new conversation's turn; the request is on standard input
   std::vector<std::string> resume;      ///< argv of a later turn, with {session}
+  /// The words of `command` and `resume`, one after the other, that are left out when no model is named, and with them
+  /// what is set in the environment with {model}: the agent then chooses. Empty: it needs a model's name.
+  std::vector<std::string> modelOption;
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<DescriptorFile> files;
   Protocol protocol;

@@ -64,15 +64,26 @@ Records TurnCommand::toRecords(std::string_view workingDirectory, std::string_vi
   return records;
 }
 
+std::expected<void, Error> checkModel(const Descriptor& descriptor, std::string_view model) {
+  const bool needsModel = std::ranges::find(descriptor.providers, ProviderKind::None) == descriptor.providers.end();
+  if (needsModel && model.empty() && descriptor.modelOption.empty())
+    return std::unexpected(
+        Error{ErrorCode::InvalidArgument, "agent " + descriptor.name +
+                                              ": it does not choose a model by itself; name one with "
+                                              "--agent ROLE=" +
+                                              descriptor.name + ":MODEL"});
+  if (!isPlainWord(model))
+    return std::unexpected(
+        Error{ErrorCode::InvalidArgument,
+              "agent " + descriptor.name + ": this cannot be the name of a model: " + std::string(model)});
+  return {};
+}
+
 std::expected<TurnCommand, Error> buildTurnCommand(const Descriptor& descriptor, const TurnInput& input) {
   const auto refuse = [&](ErrorCode code, const std::string& message) {
     return std::unexpected(Error{code, "agent " + descriptor.name + ": " + message});
   };
-  const bool needsModel = std::ranges::find(descriptor.providers, ProviderKind::None) == descriptor.providers.end();
-  if (needsModel && input.model.empty())
-    return refuse(ErrorCode::InvalidArgument, "no model is chosen; name one with --agent ROLE=AGENT:MODEL");
-  if (!isPlainWord(input.model))
-    return refuse(ErrorCode::InvalidArgument, "this cannot be the name of a model: " + input.model);
+  if (auto named = checkModel(descriptor, input.model); !named) return std::unexpected(named.error());
   if (!isPlainWord(input.session)) return refuse(ErrorCode::InvalidArgument, "its session is not one plain word");
   if (!isPlainWord(input.dummyKey) || !isPlainWord(input.endpoint) || !isPlainWord(input.home))
     return refuse(ErrorCode::Internal, "key, endpoint or home is not one plain word");
@@ -86,11 +97,18 @@ std::expected<TurnCommand, Error> buildTurnCommand(const Descriptor& descriptor,
                                                   {"home", input.home},
                                                   {"files", kTurnFilesFolder}});
   TurnCommand result;
-  for (const auto& word : input.session.empty() ? descriptor.command : descriptor.resume)
+  auto words = input.session.empty() ? descriptor.command : descriptor.resume;
+  const bool agentChooses = input.model.empty() && !descriptor.modelOption.empty();
+  if (agentChooses) {
+    const auto option = std::ranges::search(words, descriptor.modelOption);
+    words.erase(option.begin(), option.end());
+  }
+  for (const auto& word : words)
     result.argv.push_back(fillPlaceholders(word, values));
   result.environment = sandboxEnvironment(input.home);
   for (const auto& [name, value] : descriptor.environment)
-    set(result.environment, name, fillPlaceholders(value, values));
+    if (!agentChooses || !hasPlaceholder(value, "model"))
+      set(result.environment, name, fillPlaceholders(value, values));
   for (const auto& file : descriptor.files)
     result.files.emplace_back(file.name, fillPlaceholders(file.content, values));
   return result;

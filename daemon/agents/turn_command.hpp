@@ -38,6 +38,10 @@ std::vector<std::pair<std::string, std::string>> sandboxEnvironment(std::string_
 /// Where `files` are inside the sandbox.
 inline constexpr std::string_view kTurnFilesFolder = "/task/in/files";
 
+/// Whether the agent can work on this model; empty: on one of its own choice. InvalidArgument where it needs a name, or
+/// this cannot be one.
+std::expected<void, Error> checkModel(const Descriptor& descriptor, std::string_view model);
+
 /// Fills the descriptor in. InvalidArgument: a model, session or key that must not be a word of a command. A session on
 /// a descriptor that cannot resume is Unsupported.
 std::expected<TurnCommand, Error> buildTurnCommand(const Descriptor& descriptor, const TurnInput& input);

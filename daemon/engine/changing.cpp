@@ -7,6 +7,7 @@
 #include "dbus/names.hpp"
 #include "engine/agent_trial.hpp"
 #include "engine/asked.hpp"
+#include "engine/choice.hpp"
 #include "engine/engine.hpp"
 #include "engine/keep.hpp"
 #include "engine/snapshot.hpp"
@@ -158,15 +159,16 @@ std::expected<std::map<model::Role, std::string>, Error> Engine::bindings(const 
   }
   for (auto& [role, text] : result) {
     if (text.empty() && any) text = any->text();
-    if (text.empty())
-      return std::unexpected(Error{ErrorCode::NoAgent, "no agent is chosen for the " + std::string(model::spell(role)) +
-                                                           ": coffer new --agent " + std::string(model::spell(role)) +
-                                                           "=AGENT/MODEL, or set one for the project"});
-    const auto binding = agents::Binding::parse(text);
-    const auto* descriptor = binding ? agents_.find(binding->agent) : nullptr;
-    if (!descriptor)
-      return std::unexpected(Error{ErrorCode::NoAgent, "there is no agent " + text.substr(0, text.find_first_of("/@")) +
-                                                           " on this machine: coffer agent list"});
+    if (text.empty()) {
+      auto only = onlyAgent(agents_, std::string(model::spell(role)));
+      if (!only) return std::unexpected(only.error());
+      text = std::move(*only);
+    }
+    // As each turn will look it up: what cannot work is told now, before anything is made.
+    const auto choice = choose(*store_, agents_, providers_, project.owner, text);
+    if (!choice) return std::unexpected(choice.error());
+    if (auto missing = agents::notInstalled(choice->descriptor))
+      return std::unexpected(Error{ErrorCode::NoAgent, *std::move(missing)});
   }
   return result;
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import TESTS, Daemon, login_command, reload_cofferd, run
 from moments import until as wait
-from people import Person, variants
+from people import CallError, Person, variants
 from people import request as once
 from repository import Repository
 
@@ -123,10 +123,17 @@ def lands(task, repository):
 @pytest.mark.parametrize("bad", AGENTS, ids=lambda bad: bad.name)
 def test_agent_that_misbehaves_is_told_and_the_task_goes_on_when_it_is_mended(carol, project, repository, frail, bad):
     if bad.script is None:
-        PROGRAM.unlink(missing_ok=True)
+        # It goes away while the task waits: without it there would be no task.
+        task = carol.create_task(project, "Say more", agents={"writer": "frail"}, policy={"plan": "ask"})
+        task.until("plan-ready")
+        PROGRAM.unlink()
+        with pytest.raises(CallError) as refused:
+            carol.create_task(project, "Say more", agents={"writer": "frail"})
+        assert refused.value.name == bad.code and all(words in refused.value.message for words in bad.words)
+        task.accept_plan()
     else:
         put(PROGRAM, bad.script, 0o755)
-    task = carol.create_task(project, "Say more", agents={"planner": "frail"})
+        task = carol.create_task(project, "Say more", agents={"planner": "frail"})
     assert task.until("parked") == bad.parked
     assert task.Waiting[0] == bad.code
     shown = told(task)

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <utility>
 
-#include "engine/accounts.hpp"
+#include "engine/choice.hpp"
 #include "model/spelling.hpp"
 #include "os/clock.hpp"
 
@@ -20,55 +20,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-// The machine's key is spent by whom its list names; the list is empty at first.
-bool maySpend(const store::Provider& provider, std::uint32_t owner) {
-  return !provider.machine || holds({provider.users, provider.groups}, owner);
-}
-
-bool serves(const agents::ProviderFile& file, const agents::Descriptor& descriptor) {
-  for (const auto wanted : descriptor.providers)
-    for (const auto kind : file.kinds)
-      if (kind == wanted) return true;
-  return false;
-}
-
-bool needsProvider(const agents::Descriptor& descriptor) {
-  return !descriptor.providers.empty() && descriptor.providers.front() != agents::ProviderKind::None;
-}
-
-std::expected<void, Error> chooseProvider(const StepRun& run, TurnPlan& plan) {
-  if (!needsProvider(*plan.descriptor)) return {};
-  auto providers = run.context->store->providers().list(run.task.owner);
-  if (!providers) return std::unexpected(providers.error());
-  // Their own come before the machine's.
-  std::ranges::stable_sort(*providers, {}, [](const store::Provider& provider) { return provider.machine; });
-  std::string notTheirs;
-  for (const auto& provider : *providers) {
-    if (!plan.binding.provider.empty() && provider.name != plan.binding.provider) continue;
-    const auto* file = run.settings.providers->find(provider.kind);
-    if (!file || !serves(*file, *plan.descriptor)) continue;
-    if (!provider.hasKey) continue;
-    if (!maySpend(provider, run.task.owner)) {
-      notTheirs = provider.name;
-      continue;
-    }
-    plan.provider = provider;
-    plan.providerFile = *file;
-    return {};
-  }
-  if (!notTheirs.empty())
-    return std::unexpected(Error{ErrorCode::NoProvider, "the key of " + notTheirs +
-                                                            " is the machine's, and its owner is not among those who "
-                                                            "may spend it: an administrator adds a user with coffer "
-                                                            "provider allow"});
-  if (!plan.binding.provider.empty())
-    return std::unexpected(Error{ErrorCode::NoProvider, "the provider " + plan.binding.provider +
-                                                            " is not there, has no key, or cannot serve " +
-                                                            plan.descriptor->title + ": coffer provider list"});
-  return std::unexpected(Error{ErrorCode::NoProvider, "there is no provider with a key for " + plan.descriptor->title +
-                                                          ": add one with coffer provider add"});
-}
-
 std::uint64_t turnMicros(const StepRun& run) {
   return (run.trial ? run.trial->minutes : run.settings.configuration->current().turnMinutes) * 60'000'000;
 }
@@ -82,14 +33,13 @@ std::expected<TurnPlan, Error> planTurn(StepRun& run, bool forgotten) {
   plan.letter = run.step.conversation;
   const auto role = model::bindingRole(run.task.flow, run.step.role);
   const auto bound = run.task.agents.find(role);
-  auto binding = agents::Binding::parse(bound == run.task.agents.end() ? "" : bound->second);
-  if (!binding) return std::unexpected(Error{ErrorCode::NoAgent, binding.error()});
-  plan.binding = *binding;
-  if (const auto* known = run.settings.agents->find(plan.binding.agent)) plan.descriptor = *known;
-  if (!plan.descriptor)
-    return std::unexpected(
-        Error{ErrorCode::NoAgent, "there is no agent called " + plan.binding.agent + ": coffer agent list"});
-  if (auto chosen = chooseProvider(run, plan); !chosen) return std::unexpected(chosen.error());
+  auto choice = choose(*run.context->store, *run.settings.agents, *run.settings.providers, run.task.owner,
+                       bound == run.task.agents.end() ? "" : bound->second);
+  if (!choice) return std::unexpected(choice.error());
+  plan.binding = std::move(choice->binding);
+  plan.descriptor = std::move(choice->descriptor);
+  plan.provider = std::move(choice->provider);
+  plan.providerFile = std::move(choice->providerFile);
 
   const auto known = run.task.conversations.find(plan.letter);
   if (known != run.task.conversations.end() && !forgotten) plan.session = known->second.session;

@@ -93,6 +93,8 @@ TEST(Descriptor, RefusesWhatCannotWork) {
   EXPECT_EQ(faultOf(good, "\"/id\"", "\"id\""), "t.toml:18: a JSON pointer begins with a slash: id");
   EXPECT_EQ(faultOf(good, "\"{key}\"", "\"a\\u0000b\""), "t.toml:7: a NUL character cannot be handed to a program");
   EXPECT_EQ(faultOf(good, "each = \"/items\"", ""), "t.toml:21: element needs each");
+  EXPECT_EQ(faultOf(good, "version =", "model-option = [\"-x\", \"{model}\"]\nversion ="),
+            "t.toml:5: model-option is not in every command, word for word");
 }
 
 TEST(Descriptor, ProtocolReachesTheCollectorUnchanged) {

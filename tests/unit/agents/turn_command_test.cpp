@@ -87,11 +87,33 @@ TEST_F(TurnCommandTest, ASessionThatIsNoPlainWordNeverReachesACommand) {
   EXPECT_EQ(refused.error().code, ErrorCode::InvalidArgument);
 }
 
-TEST_F(TurnCommandTest, AModelIsNeededWhereThereIsAProvider) {
+TEST_F(TurnCommandTest, AModelIsNeededWhereTheAgentCannotChoose) {
   auto none = input();
   none.model.clear();
-  EXPECT_FALSE(buildTurnCommand(agent("codex"), none));
+  const auto refused = buildTurnCommand(agent("opencode"), none);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::InvalidArgument);
+  EXPECT_TRUE(refused.error().message.contains("--agent ROLE=opencode:MODEL")) << refused.error().message;
   EXPECT_TRUE(buildTurnCommand(agent("instant"), none));
+}
+
+TEST_F(TurnCommandTest, WithoutAModelNothingThatNamesOneIsLeft) {
+  for (const auto* name : {"codex", "claude"}) {
+    for (const auto* session : {"", "s-1"}) {
+      auto none = input(session);
+      const auto with = buildTurnCommand(agent(name), none);
+      none.model.clear();
+      const auto without = buildTurnCommand(agent(name), none);
+      ASSERT_TRUE(with && without) << name;
+      EXPECT_EQ(without->argv.size() + 2, with->argv.size()) << name;
+      for (const auto* word : {"-m", "--model", ""})
+        EXPECT_FALSE(has(*without, word)) << name << " " << word;
+    }
+  }
+  auto none = input();
+  none.model.clear();
+  EXPECT_EQ(variable(*buildTurnCommand(agent("claude"), none), "ANTHROPIC_SMALL_FAST_MODEL"), "(none)");
+  EXPECT_EQ(variable(*buildTurnCommand(agent("claude"), input()), "ANTHROPIC_SMALL_FAST_MODEL"), "vendor/model-1");
 }
 
 TEST_F(TurnCommandTest, ADescriptorsVariableReplacesOurs) {

@@ -1,0 +1,103 @@
+#include "engine/choice.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agents/turn_command.hpp"
+#include "engine/accounts.hpp"
+
+namespace coffer::engine {
+namespace {
+
+// The machine's key is spent by whom its list names; the list is empty at first.
+bool maySpend(const store::Provider& provider, std::uint32_t owner) {
+  return !provider.machine || holds({provider.users, provider.groups}, owner);
+}
+
+bool serves(const agents::ProviderFile& file, const agents::Descriptor& descriptor) {
+  for (const auto wanted : descriptor.providers)
+    for (const auto kind : file.kinds)
+      if (kind == wanted) return true;
+  return false;
+}
+
+std::expected<void, Error> chooseProvider(store::Store& store, const agents::DataSet<agents::ProviderFile>& files,
+                                          std::uint32_t owner, Choice& choice) {
+  auto providers = store.providers().list(owner);
+  if (!providers) return std::unexpected(providers.error());
+  // Their own come before the machine's.
+  std::ranges::stable_sort(*providers, {}, [](const store::Provider& provider) { return provider.machine; });
+  std::string notTheirs;
+  for (const auto& provider : *providers) {
+    if (!choice.binding.provider.empty() && provider.name != choice.binding.provider) continue;
+    const auto* file = files.find(provider.kind);
+    if (!file || !serves(*file, choice.descriptor)) continue;
+    if (!provider.hasKey) continue;
+    if (!maySpend(provider, owner)) {
+      notTheirs = provider.name;
+      continue;
+    }
+    choice.provider = provider;
+    choice.providerFile = *file;
+    return {};
+  }
+  if (!notTheirs.empty())
+    return std::unexpected(Error{ErrorCode::NoProvider, "the key of " + notTheirs +
+                                                            " is the machine's, and its owner is not among those who "
+                                                            "may spend it: an administrator adds a user with coffer "
+                                                            "provider allow"});
+  if (!choice.binding.provider.empty())
+    return std::unexpected(Error{ErrorCode::NoProvider, "the provider " + choice.binding.provider +
+                                                            " is not there, has no key, or cannot serve " +
+                                                            choice.descriptor.title + ": coffer provider list"});
+  return std::unexpected(Error{ErrorCode::NoProvider, "there is no provider with a key for " + choice.descriptor.title +
+                                                          ": add one with coffer provider add"});
+}
+
+}  // namespace
+
+std::expected<Choice, Error> choose(store::Store& store, const agents::DataSet<agents::Descriptor>& agents,
+                                    const agents::DataSet<agents::ProviderFile>& providers, std::uint32_t owner,
+                                    const std::string& binding) {
+  auto parsed = agents::Binding::parse(binding);
+  if (!parsed) return std::unexpected(Error{ErrorCode::NoAgent, parsed.error()});
+  Choice choice;
+  choice.binding = std::move(*parsed);
+  const auto* known = agents.find(choice.binding.agent);
+  if (!known)
+    return std::unexpected(
+        Error{ErrorCode::NoAgent, "there is no agent called " + choice.binding.agent + ": coffer agent list"});
+  choice.descriptor = *known;
+  if (auto named = agents::checkModel(choice.descriptor, choice.binding.model); !named)
+    return std::unexpected(named.error());
+  const auto& kinds = choice.descriptor.providers;
+  if (kinds.empty() || kinds.front() == agents::ProviderKind::None) return choice;
+  if (auto chosen = chooseProvider(store, providers, owner, choice); !chosen) return std::unexpected(chosen.error());
+  return choice;
+}
+
+std::vector<std::string> installedAgents(const agents::DataSet<agents::Descriptor>& agents) {
+  std::vector<std::string> names;
+  for (const auto& [name, descriptor] : agents.all())
+    if (!agents::notInstalled(descriptor)) names.push_back(name);
+  return names;
+}
+
+std::expected<std::string, Error> onlyAgent(const agents::DataSet<agents::Descriptor>& agents,
+                                            const std::string& role) {
+  const auto installed = installedAgents(agents);
+  if (installed.size() == 1) return installed.front();
+  std::string names;
+  for (const auto& name : installed)
+    names += (names.empty() ? "" : ", ") + name;
+  if (installed.empty())
+    return std::unexpected(
+        Error{ErrorCode::NoAgent, "no agent is installed, so nobody can be the " + role +
+                                      ": install one where its descriptor looks for it (coffer agent list)"});
+  return std::unexpected(Error{ErrorCode::NoAgent, "no agent is chosen for the " + role + ", and " + names +
+                                                       " are installed: coffer new --agent " + role + "=" +
+                                                       installed.front() + ", or coffer project set --agent " + role +
+                                                       "=" + installed.front()});
+}
+
+}  // namespace coffer::engine
