@@ -120,6 +120,9 @@ class Backend {
 
   // Reading. Ids have been checked for visibility, but may have gone since.
   [[nodiscard]] virtual std::optional<Ownership> owner(ObjectKind kind, std::uint64_t id) const = 0;
+  /// The same of one that was removed or deleted: for the call that did it, which may come again. Anything else about
+  /// it is UnknownObject.
+  [[nodiscard]] virtual std::optional<Ownership> formerOwner(ObjectKind, std::uint64_t) const { return std::nullopt; }
   /// The objects for GetManagedObjects: of tasks only live ones. Of this uid (and the machine's), or everybody's.
   [[nodiscard]] virtual std::vector<std::uint64_t> objects(ObjectKind kind, std::optional<uid_t> uid) const = 0;
   [[nodiscard]] virtual ManagerView manager(const Caller& caller) const = 0;

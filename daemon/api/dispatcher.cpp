@@ -61,6 +61,16 @@ void Dispatcher::take(const CallPointer& call) {
       [this](const CallPointer& denied) { unknownObject(*denied); });
 }
 
+std::optional<Ownership> Dispatcher::ownerOf(const Call& call) const {
+  const auto kind = call.object().owned();
+  if (!kind) return std::nullopt;
+  if (auto owner = backend_.owner(*kind, call.object().id)) return owner;
+  const auto* interface = interfaces_.of(call.object().kind);
+  const bool ours = interface != nullptr && interface->name() == call.interface();
+  const auto* method = ours ? interface->method(call.member()) : nullptr;
+  return method != nullptr && method->takesAway ? backend_.formerOwner(*kind, call.object().id) : std::nullopt;
+}
+
 bool Dispatcher::visible(const Call& call) const {
   const auto& object = call.object();
   if (object.kind == Object::Kind::Agent) {
@@ -68,16 +78,14 @@ bool Dispatcher::visible(const Call& call) const {
       if (agent.name == object.name) return true;
     return false;
   }
-  const auto kind = object.owned();
-  if (!kind) return true;
-  const auto owner = backend_.owner(*kind, object.id);
+  if (!object.owned()) return true;
+  const auto owner = ownerOf(call);
   return owner && (owner->machine || owner->uid == call.caller.uid || call.caller.administrator);
 }
 
 bool Dispatcher::own(const Call& call) const {
-  const auto kind = call.object().owned();
-  if (!kind) return true;
-  const auto owner = backend_.owner(*kind, call.object().id);
+  if (!call.object().owned()) return true;
+  const auto owner = ownerOf(call);
   return owner && !owner->machine && owner->uid == call.caller.uid;
 }
 

@@ -51,6 +51,8 @@ class Dispatcher {
   static int onMessage(sd_bus_message* message, void* data, sd_bus_error* error);
   void take(const CallPointer& call);
   void route(const CallPointer& call);
+  /// Whose the call's object is; what it takes away has an owner still when it comes again.
+  [[nodiscard]] std::optional<Ownership> ownerOf(const Call& call) const;
   [[nodiscard]] bool visible(const Call& call) const;
   [[nodiscard]] bool own(const Call& call) const;
   void unknownObject(Call& call) const;

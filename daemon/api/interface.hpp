@@ -20,6 +20,8 @@ struct Method {
   std::function<void(const CallPointer&)> run;
   /// Whether arguments make it concern what is not the caller's own (an object of another is found out without it).
   std::function<bool(const Call&)> concernsOthers = {};
+  /// Whether its object is gone afterwards. The same call again still reaches the backend, which has the first answer.
+  bool takesAway = false;
 };
 
 /// One interface as code: what it is made of and how it is answered. Its description for introspection is the XML file.

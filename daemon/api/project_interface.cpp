@@ -43,14 +43,19 @@ ProjectInterface::ProjectInterface(Backend& backend)
                           backend_.setProject(request, call->object().id, settings, answering(call));
                         });
                       }});
-  methods_.push_back({"Remove", "a{sv}", "", [this](const CallPointer& call) {
+  methods_.push_back({"Remove",
+                      "a{sv}",
+                      "",
+                      [this](const CallPointer& call) {
                         withArguments<Dictionary>(call, [&](Dictionary values) {
                           Options options(std::move(values));
                           const auto request = requestOf(*call, options);
                           if (const auto good = options.finish(); !good) return call->fail(good.error());
                           backend_.removeProject(request, call->object().id, answering(call));
                         });
-                      }});
+                      },
+                      {},
+                      true});
 }
 
 std::expected<ProjectView, Error> ProjectInterface::read(const Caller&, const Object& object) const {

@@ -48,14 +48,19 @@ ProviderInterface::ProviderInterface(Backend& backend, Descriptors& descriptors)
                           backend_.setProvider(request, call->object().id, settings, answering(call));
                         });
                       }});
-  methods_.push_back({"Remove", "a{sv}", "", [this](const CallPointer& call) {
+  methods_.push_back({"Remove",
+                      "a{sv}",
+                      "",
+                      [this](const CallPointer& call) {
                         withArguments<Dictionary>(call, [&](Dictionary values) {
                           Options options(std::move(values));
                           const auto request = requestOf(*call, options);
                           if (const auto good = options.finish(); !good) return call->fail(good.error());
                           backend_.removeProvider(request, call->object().id, answering(call));
                         });
-                      }});
+                      },
+                      {},
+                      true});
 }
 
 void ProviderInterface::setKey(const CallPointer& call) {

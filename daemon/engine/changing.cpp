@@ -17,6 +17,7 @@
 #include "model/spelling.hpp"
 #include "os/beneath.hpp"
 #include "os/clock.hpp"
+#include "os/halt_point.hpp"
 #include "os/log.hpp"
 
 namespace coffer::engine {
@@ -122,16 +123,15 @@ void finish(const api::Done<T>& done, const std::expected<std::string, Error>& o
 
 }  // namespace
 
-std::expected<std::optional<std::string>, Error> Engine::answered(const api::Request& request,
-                                                                  const std::string& operation) const {
-  if (request.id.empty()) return std::nullopt;
-  return store_->requests().find(request.caller.uid, request.id, operation);
-}
-
-void Engine::keepAnswer(const api::Request& request, const std::string& operation, const std::string& answer) const {
-  if (request.id.empty()) return;
-  if (auto kept = store_->requests().keep({request.caller.uid, request.id, operation, answer, os::now()}); !kept)
-    log::warning("the answer to a call cannot be kept: " + kept.error().message);
+// What is installed changes; what no descriptor names is a mistake of the caller's.
+std::expected<void, Error> Engine::checkAgents(const api::StringMap& named) const {
+  for (const auto& [role, text] : named) {
+    const auto binding = agents::Binding::parse(text);
+    if (binding && !agents_.find(binding->agent))
+      return std::unexpected(
+          Error{ErrorCode::NoAgent, "there is no agent called " + binding->agent + ": coffer agent list"});
+  }
+  return {};
 }
 
 std::expected<std::map<model::Role, std::string>, Error> Engine::bindings(const model::Flow& flow,
@@ -177,7 +177,7 @@ void Engine::addProject(const api::Request& request, const std::string& director
                         const api::ProjectSettings& settings, api::Done<std::uint64_t> done) {
   const auto kept = answered(request, "AddProject");
   if (!kept) return done(std::unexpected(kept.error()));
-  if (*kept) return done(Records::decimal(**kept));
+  if (*kept) return tellAdded(Records::decimal(**kept), std::move(done));
   store::Project project;
   project.owner = request.caller.uid;
   project.directory = directory;
@@ -188,6 +188,7 @@ void Engine::addProject(const api::Request& request, const std::string& director
   if (!goodName(project.name))
     return done(invalid("a project's name is [a-z0-9][a-z0-9-]*, at most 31 characters; give one with --name"));
   if (auto checked = checkProject(project); !checked) return done(std::unexpected(checked.error()));
+  if (auto known = checkAgents(project.agents); !known) return done(std::unexpected(known.error()));
   if (context_.obstacle) return done(std::unexpected(*context_.obstacle));
   if (project.owner == 0)
     return done(std::unexpected(
@@ -204,58 +205,84 @@ void Engine::addProject(const api::Request& request, const std::string& director
 }
 
 Detached Engine::addProjectNow(api::Request request, store::Project project, api::Done<std::uint64_t> done) {
-  auto id = store_->projects().add(project);
-  if (!id) {
-    done(std::unexpected(id.error()));
+  const auto made = once(request, "AddProject", [&]() -> std::expected<std::string, Error> {
+    auto id = store_->projects().add(project);
+    if (!id) return std::unexpected(id.error());
+    return std::to_string(*id);
+  });
+  if (!made) {
+    done(std::unexpected(made.error()));
     co_return;
   }
-  project.id = *id;
+  project.id = Records::decimal(made->text);
+  adding_[project.id].push_back(std::move(done));
   co_await swept();
   StepRun run;
   run.context = &context_;
   run.settings = settings();
   run.task.owner = project.owner;
-  run.step.name = "coffer-p" + std::to_string(*id) + "-add";
+  run.step.name = "coffer-p" + std::to_string(project.id) + "-add";
   run.project = project;
+  os::haltAt("reserved", run.step.name);
   auto snapshot = co_await takeSnapshot(run);
   if (snapshot) {
     project.base = snapshot->commit;
     if (auto set = store_->projects().set(project); !set) snapshot = std::unexpected(set.error());
   }
   if (!snapshot) {
-    static_cast<void>(store_->projects().remove(*id));
-    if (auto projects = os::openDirectory(context_.places.state + "/projects"))
-      static_cast<void>(os::removeTree(projects->get(), std::to_string(*id)));
-    context_.releaseUids(0, run.step.name + "-");
-    context_.releaseUids(0, "project-" + std::to_string(*id) + "-");
-    done(std::unexpected(snapshot.error()));
-    co_return;
+    abandonProject(project);
+    removeProjectFiles(project.id);
+  } else if (observer_) {
+    observer_->objectAdded(api::ObjectKind::Project, project.id);
   }
-  keepAnswer(request, "AddProject", std::to_string(*id));
-  if (observer_) observer_->objectAdded(api::ObjectKind::Project, *id);
-  done(*id);
+  for (const auto& each : adding_.extract(project.id).mapped()) {
+    if (snapshot)
+      each(project.id);
+    else
+      each(std::unexpected(snapshot.error()));
+  }
 }
 
-void Engine::setProject(const api::Request&, std::uint64_t id, const api::ProjectSettings& settings,
-                        api::Done<api::Nothing> done) {
-  auto project = store_->projects().get(id);
-  if (!project) return done(std::unexpected(project.error()));
-  apply(*project, settings);
-  if (auto checked = checkProject(*project); !checked) return done(std::unexpected(checked.error()));
-  if (auto set = store_->projects().set(*project); !set) return done(std::unexpected(set.error()));
-  if (observer_) observer_->objectChanged(api::ObjectKind::Project, id);
-  done(api::Nothing{});
+// The same call again while the project is still being added has the answer of the first.
+void Engine::tellAdded(std::uint64_t project, api::Done<std::uint64_t> done) {
+  const auto adding = adding_.find(project);
+  if (adding == adding_.end()) return done(project);
+  adding->second.push_back(std::move(done));
 }
 
-void Engine::removeProject(const api::Request&, std::uint64_t id, api::Done<api::Nothing> done) {
-  const auto project = store_->projects().get(id);
-  if (!project) return done(std::unexpected(project.error()));
-  if (auto removed = store_->projects().remove(id); !removed) return done(std::unexpected(removed.error()));
+void Engine::removeProjectFiles(std::uint64_t id) {
   if (auto projects = os::openDirectory(context_.places.state + "/projects"))
     if (auto gone = os::removeTree(projects->get(), std::to_string(id)); !gone)
       log::warning("project " + std::to_string(id) + ": " + gone.error().message,
                    {{names::kFieldProject, std::to_string(id)}});
+  context_.releaseUids(0, "coffer-p" + std::to_string(id) + "-add-");
   context_.releaseUids(0, "project-" + std::to_string(id) + "-");
+}
+
+void Engine::setProject(const api::Request& request, std::uint64_t id, const api::ProjectSettings& settings,
+                        api::Done<api::Nothing> done) {
+  const auto set = once(request, "Project.Set " + std::to_string(id), [&]() -> std::expected<std::string, Error> {
+    auto project = store_->projects().get(id);
+    if (!project) return std::unexpected(project.error());
+    apply(*project, settings);
+    if (auto checked = checkProject(*project); !checked) return std::unexpected(checked.error());
+    if (auto known = checkAgents(settings.agents); !known) return std::unexpected(known.error());
+    if (auto written = store_->projects().set(*project); !written) return std::unexpected(written.error());
+    return std::string{};
+  });
+  if (!set) return done(std::unexpected(set.error()));
+  if (observer_ && !set->again) observer_->objectChanged(api::ObjectKind::Project, id);
+  done(api::Nothing{});
+}
+
+void Engine::removeProject(const api::Request& request, std::uint64_t id, api::Done<api::Nothing> done) {
+  const auto project = store_->projects().get(id);
+  if (!project) return done(std::unexpected(project.error()));
+  const auto removed = once(request, "Project.Remove " + std::to_string(id),
+                            [&] { return store_->projects().remove(id).transform([] { return std::string{}; }); });
+  if (!removed) return done(std::unexpected(removed.error()));
+  if (removed->again) return done(api::Nothing{});
+  removeProjectFiles(id);
   if (observer_) observer_->objectRemoved(api::ObjectKind::Project, id, {project->owner, false});
   done(api::Nothing{});
 }
@@ -426,6 +453,13 @@ void Engine::cancelTask(const api::Request& request, std::uint64_t task, api::Do
 }
 
 void Engine::deleteTask(const api::Request& request, std::uint64_t task, api::Done<api::Nothing> done) {
+  // Of a deleted task only the call that deleted it gets an answer.
+  const auto kept = answered(request, "Delete " + std::to_string(task));
+  if (!kept) return done(std::unexpected(kept.error()));
+  const auto known = store_->tasks().get(task);
+  if (!known) return done(std::unexpected(known.error()));
+  if (known->deleted && !*kept)
+    return done(std::unexpected(Error{ErrorCode::UnknownObject, "There is no task " + std::to_string(task) + "."}));
   finish(done, decide(request, task, "Delete", model::Deleted{}), api::Nothing{});
 }
 
@@ -459,11 +493,17 @@ Detached Engine::testAgentNow(std::uint32_t user, std::string binding, api::Done
   done(std::move(result));
 }
 
-void Engine::reload(const api::Request&, api::Done<api::Nothing> done) {
+void Engine::reload(const api::Request& request, api::Done<api::Nothing> done) {
+  const auto kept = answered(request, "Reload");
+  if (!kept) return done(std::unexpected(kept.error()));
+  if (*kept) return done(api::Nothing{});
   readFiles();
   checkUids();
   scheduler_->reconsider();
   if (auto applied = applyRules(); !applied) return done(std::unexpected(applied.error()));
+  // What it changes is not in the store: read twice is as good as once.
+  const auto told = once(request, "Reload", [] { return std::expected<std::string, Error>(std::string{}); });
+  if (!told) return done(std::unexpected(told.error()));
   done(api::Nothing{});
 }
 

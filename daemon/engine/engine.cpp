@@ -100,6 +100,14 @@ std::expected<void, Error> Engine::start() {
     for (const auto& provider : *known)
       if (auto adopted = keys_->adopt(provider.id, provider.baseUrl); !adopted) return adopted;
 
+  // A project has a base when its first snapshot is there; who asked for one that has none got no answer.
+  if (const auto known = store_->projects().list(std::nullopt))
+    for (const auto& project : *known)
+      if (project.base.empty()) {
+        abandonProject(project);
+        abandoned_.push_back(project.id);
+      }
+
   readFiles();
   if (auto hello = walls_->hello(); !hello)
     return std::unexpected(Error{ErrorCode::Environment, "coffer-walls does not answer (" + hello.error().message +
@@ -126,6 +134,8 @@ std::expected<void, Error> Engine::start() {
 
 Detached Engine::goOn() {
   co_await sweep(context_);
+  for (const auto id : std::exchange(abandoned_, {}))
+    removeProjectFiles(id);
   isSwept_ = true;
   scheduler_->resume();
   for (auto& waiting : std::exchange(untilSwept_, {}))

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -37,6 +39,7 @@ class Engine : public api::Backend {
   void observe(api::Observer* observer) override { observer_ = observer; }
 
   [[nodiscard]] std::optional<api::Ownership> owner(api::ObjectKind kind, std::uint64_t id) const override;
+  [[nodiscard]] std::optional<api::Ownership> formerOwner(api::ObjectKind kind, std::uint64_t id) const override;
   [[nodiscard]] std::vector<std::uint64_t> objects(api::ObjectKind kind, std::optional<uid_t> uid) const override;
   [[nodiscard]] api::ManagerView manager(const api::Caller& caller) const override;
   [[nodiscard]] std::expected<api::TaskView, Error> task(std::uint64_t id) const override;
@@ -100,9 +103,17 @@ class Engine : public api::Backend {
                                                                     const api::StringMap& asked) const;
   [[nodiscard]] std::expected<std::optional<std::string>, Error> answered(const api::Request& request,
                                                                           const std::string& operation) const;
-  void keepAnswer(const api::Request& request, const std::string& operation, const std::string& answer) const;
-  std::expected<void, Error> setSpenders(const store::Provider& provider, const api::Strings& spenders,
-                                         std::uint32_t caller);
+  struct Answer {
+    std::string text;
+    bool again = false;  ///< kept from an earlier call; nothing was changed now
+  };
+  /// Does a change and keeps its answer, both in one transaction or neither.
+  std::expected<Answer, Error> once(const api::Request& request, const std::string& operation,
+                                    const std::function<std::expected<std::string, Error>()>& change);
+  void abandonProject(const store::Project& project);
+  void removeProjectFiles(std::uint64_t id);
+  void tellAdded(std::uint64_t project, api::Done<std::uint64_t> done);
+  [[nodiscard]] std::expected<void, Error> checkAgents(const api::StringMap& named) const;
   Detached addProjectNow(api::Request request, store::Project project, api::Done<std::uint64_t> done);
   Async<std::expected<model::PlanDraft, Error>> checkPlan(const model::Created& task, std::string plan);
   Detached createTaskNow(api::Request request, model::Created fact, std::string prompt, std::optional<std::string> plan,
@@ -125,7 +136,9 @@ class Engine : public api::Backend {
   api::Observer* observer_ = nullptr;
   bool isSwept_ = false;
   std::vector<Completion<Done>> untilSwept_;
-  std::set<std::uint32_t> testing_;  ///< users who try an agent now
+  std::map<std::uint64_t, std::vector<api::Done<std::uint64_t>>> adding_;  ///< who waits for a project's first snapshot
+  std::vector<std::uint64_t> abandoned_;  ///< projects that an earlier daemon did not come to add
+  std::set<std::uint32_t> testing_;       ///< users who try an agent now
 
   agents::ConfigurationFile configuration_;
   agents::DataSet<agents::Descriptor> agents_;

@@ -12,6 +12,16 @@
 #include "os/log.hpp"
 
 namespace coffer::engine {
+namespace {
+
+// The same place with and without a slash at its end is one.
+std::string withoutSlash(std::string url) {
+  while (url.ends_with('/'))
+    url.pop_back();
+  return url;
+}
+
+}  // namespace
 
 // A provider is described by one of the machine's files: the one of that name, or one that serves the protocol and,
 // when a place was named, is about that very place.
@@ -46,17 +56,17 @@ void Engine::addProvider(const api::Request& request, const std::string& name, c
   provider.machine = machine;
   provider.name = name;
   provider.kind = file->name;
-  provider.baseUrl = baseUrl.empty() ? file->baseUrl : baseUrl;
-  while (provider.baseUrl.ends_with('/'))
-    provider.baseUrl.pop_back();
+  provider.baseUrl = withoutSlash(baseUrl.empty() ? file->baseUrl : baseUrl);
   if (!portOf(provider.baseUrl))
     return done(invalid(provider.baseUrl + " is no URL that begins with https:// or http://"));
-  auto id = store_->providers().add(provider);
-  if (!id) return done(std::unexpected(id.error()));
-  keepAnswer(request, operation, std::to_string(*id));
+  const auto added = once(request, operation, [&] {
+    return store_->providers().add(provider).transform([](auto made) { return std::to_string(made); });
+  });
+  if (!added) return done(std::unexpected(added.error()));
+  const auto id = Records::decimal(added->text);
   if (auto applied = applyRules(); !applied) log::warning(applied.error().message);
-  if (observer_) observer_->objectAdded(api::ObjectKind::Provider, *id);
-  done(*id);
+  if (observer_) observer_->objectAdded(api::ObjectKind::Provider, id);
+  done(id);
 }
 
 void Engine::setKey(const api::Request& request, std::uint64_t provider, std::string key,
@@ -64,8 +74,17 @@ void Engine::setKey(const api::Request& request, std::uint64_t provider, std::st
   setKeyNow(request, provider, std::move(key), std::move(done));
 }
 
-Detached Engine::setKeyNow(api::Request, std::uint64_t id, std::string key, api::Done<api::Nothing> done) {
+Detached Engine::setKeyNow(api::Request request, std::uint64_t id, std::string key, api::Done<api::Nothing> done) {
   const auto hint = key.size() >= 12 ? key.substr(key.size() - 4) : std::string{};
+  const auto operation = "SetKey " + std::to_string(id);
+  const auto kept = answered(request, operation);
+  if (!kept || *kept) {
+    if (kept)
+      done(api::Nothing{});
+    else
+      done(std::unexpected(kept.error()));
+    co_return;
+  }
   const auto before = store_->providers().get(id);
   if (!before) {
     done(std::unexpected(before.error()));
@@ -91,7 +110,10 @@ Detached Engine::setKeyNow(api::Request, std::uint64_t id, std::string key, api:
                                     "the URL and set the key again"}));
     co_return;
   }
-  if (auto set = store_->providers().setKeyPresent(id, true, hint.empty() ? "" : "..." + hint); !set) {
+  const auto set = once(request, operation, [&] {
+    return store_->providers().setKeyPresent(id, true, hint).transform([] { return std::string{}; });
+  });
+  if (!set) {
     done(std::unexpected(set.error()));
     co_return;
   }
@@ -99,48 +121,58 @@ Detached Engine::setKeyNow(api::Request, std::uint64_t id, std::string key, api:
   done(api::Nothing{});
 }
 
-std::expected<void, Error> Engine::setSpenders(const store::Provider& provider, const api::Strings& spenders,
-                                               std::uint32_t caller) {
-  if (!provider.machine)
-    return invalid("the key of " + provider.name +
-                   " is a user's own, and only that user may spend it; one of the machine is made with coffer provider "
-                   "add --machine");
-  const auto accounts = accountsOf(spenders);
-  if (!accounts) return std::unexpected(accounts.error());
-  if (auto set = store_->providers().setSpenders(provider.id, accounts->users, accounts->groups); !set) return set;
-  std::string list;
-  for (const auto& name : spenders)
-    list += (list.empty() ? "" : ", ") + name;
-  log::info("the key of the provider " + provider.name + " may be spent by: " + (list.empty() ? "nobody" : list),
-            {{names::kFieldCaller, std::to_string(caller)}});
-  return {};
-}
-
 void Engine::setProvider(const api::Request& request, std::uint64_t id, const api::ProviderSettings& settings,
                          api::Done<api::Nothing> done) {
-  auto provider = store_->providers().get(id);
+  const auto provider = store_->providers().get(id);
   if (!provider) return done(std::unexpected(provider.error()));
-  if (settings.baseUrl && !portOf(*settings.baseUrl))
-    return done(invalid(*settings.baseUrl + " is no URL that begins with https:// or http://"));
-  if (settings.spenders)
-    if (auto set = setSpenders(*provider, *settings.spenders, request.caller.uid); !set)
-      return done(std::unexpected(set.error()));
-  if (const auto& baseUrl = settings.baseUrl; baseUrl && *baseUrl != provider->baseUrl) {
-    // A key is stored with the one place it may be sent to. It goes before the place changes: a crash between the two
-    // leaves a provider without a key, never a key with another place.
-    if (auto dropped = keys_->drop(id); !dropped) return done(std::unexpected(dropped.error()));
-    if (auto set = store_->providers().setBaseUrl(id, *baseUrl); !set) return done(std::unexpected(set.error()));
+  auto baseUrl = provider->baseUrl;
+  if (settings.baseUrl) baseUrl = withoutSlash(*settings.baseUrl);
+  if (!portOf(baseUrl)) return done(invalid(baseUrl + " is no URL that begins with https:// or http://"));
+  if (settings.spenders && !provider->machine)
+    return done(
+        invalid("the key of " + provider->name +
+                " is a user's own, and only that user may spend it; one of the machine is made with coffer provider "
+                "add --machine"));
+  std::expected<Accounts, Error> spenders;
+  if (settings.spenders) spenders = accountsOf(*settings.spenders);
+  if (!spenders) return done(std::unexpected(spenders.error()));
+  const auto set = once(request, "Provider.Set " + std::to_string(id), [&]() -> std::expected<std::string, Error> {
+    if (settings.spenders)
+      if (auto kept = store_->providers().setSpenders(id, spenders->users, spenders->groups); !kept)
+        return std::unexpected(kept.error());
+    if (baseUrl != provider->baseUrl) {
+      // A key is stored with the one place it may be sent to. It goes before the place changes: a crash between the two
+      // leaves a provider without a key, never a key with another place.
+      if (auto dropped = keys_->drop(id); !dropped) return std::unexpected(dropped.error());
+      if (auto moved = store_->providers().setBaseUrl(id, baseUrl); !moved) return std::unexpected(moved.error());
+    }
+    return std::string{};
+  });
+  if (!set) return done(std::unexpected(set.error()));
+  if (set->again) return done(api::Nothing{});
+  if (settings.spenders) {
+    std::string list;
+    for (const auto& name : *settings.spenders)
+      list += (list.empty() ? "" : ", ") + name;
+    log::info("the key of the provider " + provider->name + " may be spent by: " + (list.empty() ? "nobody" : list),
+              {{names::kFieldCaller, std::to_string(request.caller.uid)}});
   }
   if (auto applied = applyRules(); !applied) log::warning(applied.error().message);
   if (observer_) observer_->objectChanged(api::ObjectKind::Provider, id);
   done(api::Nothing{});
 }
 
-void Engine::removeProvider(const api::Request&, std::uint64_t id, api::Done<api::Nothing> done) {
-  const auto provider = store_->providers().get(id);
+void Engine::removeProvider(const api::Request& request, std::uint64_t id, api::Done<api::Nothing> done) {
+  const auto provider = store_->providers().former(id);
   if (!provider) return done(std::unexpected(provider.error()));
-  if (auto dropped = keys_->drop(id); !dropped) return done(std::unexpected(dropped.error()));
-  if (auto removed = store_->providers().remove(id); !removed) return done(std::unexpected(removed.error()));
+  const auto removed =
+      once(request, "Provider.Remove " + std::to_string(id), [&]() -> std::expected<std::string, Error> {
+        if (auto gone = store_->providers().remove(id); !gone) return std::unexpected(gone.error());
+        if (auto dropped = keys_->drop(id); !dropped) return std::unexpected(dropped.error());
+        return std::string{};
+      });
+  if (!removed) return done(std::unexpected(removed.error()));
+  if (removed->again) return done(api::Nothing{});
   if (auto applied = applyRules(); !applied) log::warning(applied.error().message);
   if (observer_) observer_->objectRemoved(api::ObjectKind::Provider, id, {provider->owner, provider->machine});
   done(api::Nothing{});

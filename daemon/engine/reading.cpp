@@ -67,6 +67,17 @@ std::optional<api::Ownership> Engine::owner(api::ObjectKind kind, std::uint64_t 
   return std::nullopt;
 }
 
+std::optional<api::Ownership> Engine::formerOwner(api::ObjectKind kind, std::uint64_t id) const {
+  if (kind == api::ObjectKind::Task) {
+    if (const auto task = store_->tasks().get(id)) return api::Ownership{task->owner, false};
+  } else if (kind == api::ObjectKind::Project) {
+    if (const auto project = store_->projects().get(id)) return api::Ownership{project->owner, false};
+  } else if (const auto provider = store_->providers().former(id)) {
+    return api::Ownership{provider->owner, provider->machine};
+  }
+  return std::nullopt;
+}
+
 std::vector<std::uint64_t> Engine::objects(api::ObjectKind kind, std::optional<uid_t> uid) const {
   std::vector<std::uint64_t> ids;
   if (kind == api::ObjectKind::Task) {

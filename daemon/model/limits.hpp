@@ -12,6 +12,10 @@ namespace coffer::limits {
 /// TooLarge.
 inline constexpr std::size_t kTextBytes = 256 * 1024;
 
+/// Bytes of what the person and the writer said in a task, as an agent is told it (comments.md). The oldest is left
+/// out, and that is said; the newest never is. As long as one text, so that a prompt holds all of it.
+inline constexpr std::size_t kCommentsBytes = kTextBytes;
+
 /// Bytes of a worker's report. A longer one is a fault of the worker.
 inline constexpr std::size_t kReportBytes = 8 * 1024 * 1024;
 
@@ -289,6 +293,13 @@ inline constexpr std::size_t kOptionEntries = 64;
 /// Bytes of one text in a call's options (a command, a name, an address), but for a plan. More is refused with
 /// TooLarge.
 inline constexpr std::size_t kOptionTextBytes = 8192;
+
+/// Answers to calls with a request-id that are kept for one user; the user controls them. The oldest is forgotten, and
+/// that call, repeated, counts as a new one.
+inline constexpr std::uint64_t kAnswersPerUser = 2000;
+
+/// Microseconds for which an answer to a call with a request-id is kept: a day is longer than any caller tries again.
+inline constexpr std::uint64_t kAnswerTime = 86'400'000'000;
 
 /// Characters of a request-id. A longer one is refused with InvalidArgument.
 inline constexpr std::size_t kRequestIdBytes = 64;

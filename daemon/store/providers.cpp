@@ -107,6 +107,19 @@ std::expected<void, Error> Providers::remove(std::uint64_t id) {
   return transaction.finish();
 }
 
+std::expected<Provider, Error> Providers::former(std::uint64_t id) {
+  Database::Transaction transaction(database_, false);
+  Provider provider;
+  {
+    auto row = database_.query(COFFER_PROVIDER_COLUMNS "WHERE id = ?", id);
+    if (row.next())
+      provider = providerOf(row);
+    else
+      database_.fail(unknown(id));
+  }
+  return transaction.finish(std::move(provider));
+}
+
 std::expected<Provider, Error> Providers::get(std::uint64_t id) {
   Database::Transaction transaction(database_, false);
   Provider provider;

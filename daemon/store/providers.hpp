@@ -41,6 +41,8 @@ class Providers {
 
   /// Errors: UnknownObject.
   std::expected<Provider, Error> get(std::uint64_t id);
+  /// Also one that was removed, without who might spend its key.
+  std::expected<Provider, Error> former(std::uint64_t id);
   /// This uid's and the machine's, or everybody's.
   std::expected<std::vector<Provider>, Error> list(std::optional<std::uint32_t> owner);
 

@@ -1,5 +1,7 @@
 #include "store/requests.hpp"
 
+#include "model/limits.hpp"
+
 namespace coffer::store {
 
 std::expected<std::optional<std::string>, Error> Requests::find(std::uint32_t uid, const std::string& id,
@@ -21,12 +23,18 @@ std::expected<void, Error> Requests::keep(const RequestAnswer& request) {
   Database::Transaction transaction(database_);
   database_.run("INSERT INTO requests (uid, id, operation, answer, at) VALUES (?, ?, ?, ?, ?)", request.uid, request.id,
                 request.operation, request.answer, request.at);
+  if (request.at > limits::kAnswerTime)
+    database_.run("DELETE FROM requests WHERE at < ?", request.at - limits::kAnswerTime);
+  database_.run(
+      "DELETE FROM requests WHERE uid = ?1 AND id IN "
+      "(SELECT id FROM requests WHERE uid = ?1 ORDER BY at DESC LIMIT -1 OFFSET ?2)",
+      request.uid, limits::kAnswersPerUser);
   return transaction.finish();
 }
 
-std::expected<void, Error> Requests::forget(std::uint64_t before) {
+std::expected<void, Error> Requests::drop(std::uint32_t uid, const std::string& operation, const std::string& answer) {
   Database::Transaction transaction(database_);
-  database_.run("DELETE FROM requests WHERE at < ?", before);
+  database_.run("DELETE FROM requests WHERE uid = ? AND operation = ? AND answer = ?", uid, operation, answer);
   return transaction.finish();
 }
 

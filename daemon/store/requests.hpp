@@ -26,10 +26,11 @@ class Requests {
   /// The earlier answer. Errors: InvalidArgument when the id was used for another operation.
   std::expected<std::optional<std::string>, Error> find(std::uint32_t uid, const std::string& id,
                                                         const std::string& operation);
-  /// Keeps the answer; to be called in the transaction of the effect.
+  /// Keeps the answer, and forgets those of before kAnswerTime and beyond kAnswersPerUser; to be called in the
+  /// transaction of the effect.
   std::expected<void, Error> keep(const RequestAnswer& request);
-  /// Takes away those from before this time.
-  std::expected<void, Error> forget(std::uint64_t before);
+  /// Takes away the answers that a caller got, or would have got, to an operation.
+  std::expected<void, Error> drop(std::uint32_t uid, const std::string& operation, const std::string& answer);
 
  private:
   Database& database_;

@@ -66,6 +66,24 @@ TEST_F(Authorisation, anothersTaskTakesAnotherAction) {
   EXPECT_TRUE(backend_.changes[0].request.caller.administrator);
 }
 
+TEST_F(Authorisation, whatWasTakenAwayIsThereForTheCallThatDidItAndNothingElse) {
+  start();
+  for (const auto action : {names::kActionConfigure, names::kActionProviderKey, names::kActionDecideOwn})
+    grant(action);
+  backend_.former[99] = {.uid = kAlice};
+  const std::array<std::tuple<ObjectKind, std::string_view, const char*, const char*>, 3> calls = {
+      {{ObjectKind::Project, names::kProject, "Remove", "Set"},
+       {ObjectKind::Provider, names::kProvider, "Remove", "Set"},
+       {ObjectKind::Task, names::kTask, "Delete", "Cancel"}}};
+  for (const auto& [kind, interface, takesAway, other] : calls) {
+    const auto path = pathOf(kind, 99).text;
+    EXPECT_TRUE(call(*alice_, path, interface, takesAway, options()).ok()) << path;
+    EXPECT_EQ(call(*alice_, path, interface, other, options()).name(), "UnknownObject") << path;
+    EXPECT_EQ(call(*bob_, path, interface, takesAway, options()).name(), "UnknownObject") << path;
+  }
+  EXPECT_EQ(backend_.changes.size(), 3U);
+}
+
 TEST_F(Authorisation, theMachinesProviderTakesTheSystemsAction) {
   start();
   grant(names::kActionProviderKey);

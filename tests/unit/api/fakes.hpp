@@ -40,6 +40,8 @@ class FakeBackend : public EmptyBackend {
   TaskSettings taskSettings;
   ProjectSettings projectSettings;
   TaskFilter taskFilter;
+  /// What was removed, of whatever kind.
+  std::map<std::uint64_t, Ownership> former;
   /// An error for the next change.
   std::optional<Error> refusal;
   /// When set, createTask() leaves its completion here.
@@ -52,6 +54,10 @@ class FakeBackend : public EmptyBackend {
     if (kind == ObjectKind::Provider && providers.contains(id))
       return Ownership{.uid = providers.at(id).owner, .machine = providers.at(id).machine};
     return std::nullopt;
+  }
+  std::optional<Ownership> formerOwner(ObjectKind, std::uint64_t id) const override {
+    const auto found = former.find(id);
+    return found == former.end() ? std::nullopt : std::optional(found->second);
   }
   std::vector<std::uint64_t> objects(ObjectKind kind, std::optional<uid_t> uid) const override {
     std::vector<std::uint64_t> ids;

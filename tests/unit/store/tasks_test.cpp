@@ -65,8 +65,25 @@ TEST_F(TaskStore, TheSameRequestAgainGetsTheSameAnswerAndHasNoSecondEffect) {
   what.request->uid = 1001;
   EXPECT_EQ(store_->tasks().append(task, what).error().code, ErrorCode::Stale) << "another caller's id is another id";
   EXPECT_FALSE(*store_->requests().find(1001, "r1", "Cancel 1")) << "what was refused is not kept";
-  ASSERT_TRUE(store_->requests().forget(6));
-  EXPECT_FALSE(*store_->requests().find(1000, "r1", "Reply 1"));
+}
+
+TEST_F(TaskStore, AnswersAreKeptForATimeAndSoManyOfAUser) {
+  auto& requests = store_->requests();
+  const auto keep = [&](std::uint32_t uid, std::uint64_t number, std::uint64_t at) {
+    return requests.keep({uid, "r" + std::to_string(number), "Reply 1", "", at});
+  };
+  const std::uint64_t now = 2 * limits::kAnswerTime;
+  ASSERT_TRUE(keep(1000, 0, 1));
+  ASSERT_TRUE(keep(1001, 0, now));
+  EXPECT_FALSE(*requests.find(1000, "r0", "Reply 1")) << "too old";
+  for (std::uint64_t number = 1; number <= limits::kAnswersPerUser + 1; ++number)
+    ASSERT_TRUE(keep(1000, number, now + number));
+  EXPECT_FALSE(*requests.find(1000, "r1", "Reply 1")) << "one too many";
+  EXPECT_TRUE(*requests.find(1000, "r2", "Reply 1"));
+  EXPECT_TRUE(*requests.find(1001, "r0", "Reply 1")) << "another user's are not touched";
+  ASSERT_TRUE(requests.drop(1000, "Reply 1", ""));
+  EXPECT_FALSE(*requests.find(1000, "r2", "Reply 1"));
+  EXPECT_TRUE(*requests.find(1001, "r0", "Reply 1"));
 }
 
 TEST_F(TaskStore, NothingOfAnAppendIsKeptWhenOnePartIsRefused) {
