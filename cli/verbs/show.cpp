@@ -2,9 +2,11 @@
 #include <string>
 #include <utility>
 
+#include "model/visible_text.hpp"
 #include "session.hpp"
 #include "task_choice.hpp"
 #include "task_details.hpp"
+#include "task_text.hpp"
 #include "task_view.hpp"
 #include "verb.hpp"
 #include "verbs.hpp"
@@ -13,11 +15,30 @@ namespace coffer::cli {
 
 namespace {
 
-Outcome show(Session& session, const TaskOption& option) {
+struct Options {
+  TaskOption task;
+  bool answer = false;
+};
+
+// What the writer said, whole, as an agent wrote it.
+Outcome showAnswer(Session& session, TaskClient& task) {
+  const auto answer = session.during("Reading the answer", [&] { return readTaskText(task, "answer"); });
+  if (session.json()) {
+    session.print(Json().add("Id", *session.task()).add("Answer", answer.text).add("Digest", answer.digest));
+    return ExitCode::Done;
+  }
+  auto shown = model::visibleText(answer.text);
+  if (!shown.ends_with('\n')) shown += '\n';
+  session.printLong(shown);
+  return ExitCode::Done;
+}
+
+Outcome show(Session& session, const Options& options) {
   auto bus = session.connect();
   if (!bus) return std::unexpected(bus.error());
-  const auto task = chooseTask(session, **bus, option, WhenMissing::WaitingOrLive);
+  const auto task = chooseTask(session, **bus, options.task, WhenMissing::WaitingOrLive);
   if (!task) return std::unexpected(task.error());
+  if (options.answer) return showAnswer(session, **task);
   const auto [properties, runs] =
       session.during("Reading the task", [&] { return std::pair((*task)->properties(), (*task)->listRuns()); });
   if (session.json()) {
@@ -42,11 +63,12 @@ Outcome show(Session& session, const TaskOption& option) {
 }  // namespace
 
 void addShow(CLI::App& parent, Invocation& invocation) {
-  const auto option = std::make_shared<TaskOption>();
+  const auto options = std::make_shared<Options>();
   Verb verb(parent, invocation, "show", "One task: state, question, runs, what its sandboxes were refused",
-            {"show 17", "show 17 --json"});
-  addTaskOption(verb, *option);
-  verb.runs([option](Session& session) { return show(session, *option); });
+            {"show 17", "show 17 --answer", "show 17 --json"});
+  addTaskOption(verb, options->task);
+  verb.flag("--answer", options->answer, "What the writer last answered, whole");
+  verb.runs([options](Session& session) { return show(session, *options); });
 }
 
 }  // namespace coffer::cli

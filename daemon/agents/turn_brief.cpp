@@ -3,6 +3,7 @@
 #include <array>
 #include <ctime>
 
+#include "model/limits.hpp"
 #include "model/spelling.hpp"
 
 namespace coffer::agents {
@@ -39,6 +40,24 @@ std::string timeText(std::uint64_t micros) {
 }
 
 }  // namespace
+
+std::string commentsText(const std::vector<Comment>& comments) {
+  std::vector<std::string> sections;
+  std::size_t bytes = 0;
+  for (auto it = comments.rbegin(); it != comments.rend(); ++it) {
+    auto section = "## " + std::string(it->writers ? "The writer answered" : "The person said") + "\n\n" + it->text;
+    if (!section.ends_with('\n')) section += '\n';
+    bytes += section.size() + 1;
+    if (bytes > limits::kCommentsBytes && !sections.empty()) break;
+    sections.push_back(std::move(section));
+  }
+  std::string text;
+  if (sections.size() < comments.size())
+    text = "(" + std::to_string(comments.size() - sections.size()) + " older left out, being too long)\n";
+  for (auto it = sections.rbegin(); it != sections.rend(); ++it)
+    text += (text.empty() ? "" : "\n") + *it;
+  return text;
+}
 
 std::string turnToml(const TurnBrief& brief) {
   std::string text;

@@ -30,6 +30,16 @@ struct TurnBrief {
   std::string comments;  ///< the person's replies, and the writer's answers to findings, newest last
 };
 
+/// What somebody said in a task: the person, or the writer in answer.
+struct Comment {
+  bool writers = false;
+  std::string text;
+};
+
+/// comments.md of these, oldest first: a section for each, the newest last. The oldest are left out beyond
+/// kCommentsBytes, which the text then says.
+std::string commentsText(const std::vector<Comment>& comments);
+
 /// /task/in/turn.toml: the same facts for programs.
 std::string turnToml(const TurnBrief& brief);
 

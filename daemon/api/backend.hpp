@@ -142,7 +142,7 @@ class Backend {
                                                                                 std::uint32_t limit) const = 0;
   [[nodiscard]] virtual std::expected<std::vector<RunView>, Error> listRuns(std::uint64_t task) const = 0;
   [[nodiscard]] virtual std::expected<std::vector<FindingView>, Error> listFindings(std::uint64_t task) const = 0;
-  /// what: prompt, plan, question, diff, gate, review, transcript, log. NotFound while there is none.
+  /// what: prompt, plan, question, answer, left-out, diff, gate, review, transcript, log. NotFound while there is none.
   [[nodiscard]] virtual std::expected<Content, Error> text(std::uint64_t task, const std::string& what,
                                                            std::optional<std::uint64_t> run) const = 0;
   virtual void checkSystem(const Caller& caller, Done<std::vector<CheckView>> done) = 0;

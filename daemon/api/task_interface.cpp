@@ -14,8 +14,8 @@
 namespace coffer::api {
 namespace {
 
-constexpr auto kTexts =
-    std::to_array<std::string_view>({"prompt", "plan", "question", "diff", "gate", "review", "transcript", "log"});
+constexpr auto kTexts = std::to_array<std::string_view>(
+    {"prompt", "plan", "question", "answer", "left-out", "diff", "gate", "review", "transcript", "log"});
 
 }  // namespace
 
@@ -101,18 +101,23 @@ void TaskInterface::addMethods() {
                           backend_.retryTask(request, call->object().id, settings, answering(call));
                         });
                       }});
-  const auto plain = [this](const char* name, auto act) {
-    methods_.push_back({name, "a{sv}", "", [this, act](const CallPointer& call) {
+  const auto plain = [this](const char* name, auto act, bool takesAway) {
+    methods_.push_back({name,
+                        "a{sv}",
+                        "",
+                        [this, act](const CallPointer& call) {
                           withArguments<Dictionary>(call, [&](Dictionary values) {
                             Options options(std::move(values));
                             const auto request = requestOf(*call, options);
                             if (const auto good = options.finish(); !good) return call->fail(good.error());
                             std::invoke(act, backend_, request, call->object().id, answering(call));
                           });
-                        }});
+                        },
+                        {},
+                        takesAway});
   };
-  plain("Cancel", &Backend::cancelTask);
-  plain("Delete", &Backend::deleteTask);
+  plain("Cancel", &Backend::cancelTask, false);
+  plain("Delete", &Backend::deleteTask, true);
   methods_.push_back({"ReadText", "stua{sv}", "sts", [this](const CallPointer& call) { readText(call); }});
   methods_.push_back({"Open", "sa{sv}", "hs", [this](const CallPointer& call) { open(call); }});
 
@@ -151,7 +156,7 @@ std::expected<Content, Error> TaskInterface::content(const Call& call, const std
   const auto run = options.take<std::uint64_t>("run");
   if (std::ranges::find(kTexts, what) == kTexts.end())
     options.refuse(ErrorCode::InvalidArgument,
-                   "there is prompt, plan, question, diff, gate, review, transcript and log to read");
+                   "there is prompt, plan, question, answer, left-out, diff, gate, review, transcript and log to read");
   if (const auto good = options.finish(); !good) return std::unexpected(good.error());
   return backend_.text(call.object().id, what, run);
 }

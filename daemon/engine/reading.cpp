@@ -243,6 +243,12 @@ std::expected<api::Content, Error> Engine::text(std::uint64_t id, const std::str
   if (what == "plan") return stored(task->plan);
   if (what == "question") return stored(task->question);
   if (what == "review") return stored(task->review.digest);
+  if (what == "left-out") return stored(task->notIn);
+  if (what == "answer") {
+    const auto last = std::ranges::find_if(task->comments.rbegin(), task->comments.rend(),
+                                           [](const model::Comment& comment) { return comment.writers; });
+    return stored(last == task->comments.rend() ? std::string{} : last->digest);
+  }
   if (what == "diff") {
     if (task->candidate.empty() || task->workDigest.empty()) return none(what);
     return fileContent(context_.places.diffs(id), task->candidate, task->workDigest);

@@ -142,7 +142,10 @@ void turnEnded(Task& task, const Event& event) {
   auto& conversation = task.conversations[event.text("conversation")];
   ++conversation.turns;
   if (const auto& session = event.text("session"); !session.empty()) conversation.session = session;
-  if (const auto& answer = event.text("answer"); !answer.empty()) task.answer = answer;
+  if (const auto& answer = event.text("answer"); !answer.empty()) {
+    task.answer = answer;
+    task.comments.push_back({.digest = answer, .writers = true});
+  }
   task.usage += Usage{.input = event.number("usage.input"),
                       .cached = event.number("usage.cached"),
                       .output = event.number("usage.output"),
@@ -204,7 +207,7 @@ void parkedAt(Task& task, const Event& event) {
 }
 
 void replied(Task& task, const Event& event) {
-  task.comments.push_back(event.text("text"));
+  task.comments.push_back({.digest = event.text("text")});
   task.question.clear();
   task.parked = {};
   task.round = 0;
@@ -235,6 +238,8 @@ void takenUpFrom(Task& task, RetryPoint from) {
   task.changedPaths = 0;
   task.reviewText.clear();
   task.answer.clear();
+  // What the writer said was about commits that were given up; what the person said counts on.
+  std::erase_if(task.comments, [](const Comment& comment) { return comment.writers; });
   if (from == RetryPoint::Write) return;
   task.plan.clear();
   task.planSummary.clear();

@@ -222,6 +222,8 @@ Answer onCancelled(const Task& task, std::uint64_t at) {
     const std::string why = nameOf(task) + " cannot be cancelled: it is " + standing(task) + ". ";
     if (task.state == State::Landing)
       return refuse(ErrorCode::Busy, why + "Its commit is being written to the repository; wait for the end of that.");
+    if (task.state == State::Landed)
+      return refuse(ErrorCode::Busy, why + "Its work has landed, and what is left of it is being taken away.");
     return refuse(ErrorCode::WrongState, why + "It has ended; delete it if it should go away.");
   }
   Ruling ruling(task, at);

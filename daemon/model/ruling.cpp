@@ -55,9 +55,7 @@ void Ruling::openTurn(Role role, TurnKind kind, std::map<std::string, std::strin
   step.inputs = std::move(more);
   step.inputs.try_emplace("prompt", task_.prompt);
   step.inputs.try_emplace("plan", task_.planAccepted.empty() ? task_.plan : task_.planAccepted);
-  if (!task_.comments.empty()) step.inputs.try_emplace("comment", task_.comments.back());
   if (role != Role::Planner) step.inputs.try_emplace("review", task_.reviewText);
-  if (role == Role::Reviewer) step.inputs.try_emplace("answer", task_.answer);
   if (role == Role::Writer) step.inputs.try_emplace("feedback", task_.conflict);
   std::erase_if(step.inputs, [](const auto& input) { return input.second.empty(); });
   if (role == Role::Writer && !task_.gate.green) step.inputs.try_emplace("feedback", task_.gate.feedback);

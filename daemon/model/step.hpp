@@ -38,8 +38,8 @@ struct Step {
   std::string base;       ///< commit
   std::string candidate;  ///< commit: Gate, review turns, Diff, Land
   std::string branch;     ///< Land: where to; empty = the branch the task started from
-  /// What a turn reads, name -> digest of a text in the store: prompt, plan, question, comment, feedback, review,
-  /// problem.
+  /// What a turn reads, name -> digest of a text in the store: prompt, plan, question, feedback, review, problem; and
+  /// all comments of the task.
   std::map<std::string, std::string> inputs;
 
   bool operator==(const Step&) const = default;

@@ -22,6 +22,13 @@ struct Conversation {
   bool operator==(const Conversation&) const = default;
 };
 
+/// A text that a person or the writer addressed to the other.
+struct Comment {
+  std::string digest;
+  bool writers = false;  ///< the writer's answer to the person or to findings, not the person's reply
+  bool operator==(const Comment&) const = default;
+};
+
 /// A commit that reached somebody's repository.
 struct Landing {
   std::string commit;
@@ -108,7 +115,7 @@ struct Task {
 
   std::string question;  ///< digest
   Role questionBy = Role::Writer;
-  std::vector<std::string> comments;  ///< digests of the person's replies, oldest first
+  std::vector<Comment> comments;  ///< oldest first
 
   std::map<std::string, Conversation> conversations;  ///< letter ->
   Usage usage;

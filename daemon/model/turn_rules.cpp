@@ -173,10 +173,11 @@ Answer onTurnEnded(const Task& task, const TurnEnded& fact, std::uint64_t at) {
   if (fact.outcome == TurnOutcome::Interrupted) {
     ruling.runAgain("turn-ended",
                     "The system does not know the run of " + fact.step + " any more (a reboot or a crash).");
+  } else if (!fact.question.empty()) {
+    // Also of a turn that did not end well: who asked and then failed still waits for the answer.
+    ruling.askQuestion(fact.question, step.role);
   } else if (fact.outcome != TurnOutcome::Ok) {
     parkTrouble(ruling, fact, step);
-  } else if (!fact.question.empty()) {
-    ruling.askQuestion(fact.question, step.role);
   } else {
     switch (step.role) {
       case Role::Planner:

@@ -41,9 +41,10 @@ void noChange(Ruling& ruling) {
   if (!told && !answered)
     ruling.openTurn(Role::Writer, TurnKind::NoChange);
   else
-    ruling.park(Parked::Blocked, "no-change",
-                answered ? "The writer answered and changed nothing. Read its answer, then reply."
-                         : "The writer changed nothing and asked nothing, twice. Reply with what is missing.");
+    ruling.park(
+        Parked::Blocked, "no-change",
+        answered ? "The writer answered and changed nothing. Read its answer with `coffer show --answer`, then reply."
+                 : "The writer changed nothing and asked nothing, twice. Reply with what is missing.");
 }
 
 std::string riskyText(const DiffReady& fact) {

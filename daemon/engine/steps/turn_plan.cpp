@@ -83,7 +83,11 @@ std::expected<TurnPlan, Error> planTurn(StepRun& run, bool forgotten) {
   brief.problem = text("problem");
   brief.feedback = text("feedback");
   brief.review = text("review");
-  brief.comments = text("comment");
+  std::vector<agents::Comment> comments;
+  for (const auto& comment : run.task.comments)
+    if (auto bytes = run.context->store->texts().read(comment.digest))
+      comments.push_back({comment.writers, std::move(*bytes)});
+  brief.comments = agents::commentsText(comments);
   if (run.trial) {
     plan.prompt = run.trial->prompt;
     return plan;

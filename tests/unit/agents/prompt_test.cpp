@@ -95,6 +95,24 @@ TEST_F(PromptTest, ALongTextIsCutBetweenCharactersAndSaysSo) {
   EXPECT_TRUE(text.contains("\u00e9\n(cut here: " + std::to_string(turn.feedback.size()) + " bytes in all)"));
 }
 
+TEST(Comments, AreToldWithWhoSaidThemTheNewestLast) {
+  EXPECT_EQ(commentsText({}), "");
+  EXPECT_EQ(commentsText({{false, "Say it in C."}, {true, "It is right as it is.\n"}, {false, "Then leave it."}}),
+            "## The person said\n\nSay it in C.\n\n## The writer answered\n\nIt is right as it is.\n\n"
+            "## The person said\n\nThen leave it.\n");
+}
+
+TEST(Comments, LoseTheOldestWhenTheyAreTooLongAndSaySo) {
+  const std::string half(limits::kCommentsBytes / 2 - 100, 'x');
+  const auto text = commentsText({{false, "oldest"}, {true, half + "1"}, {false, half + "2"}});
+  EXPECT_TRUE(text.starts_with("(1 older left out, being too long)\n\n## The writer answered\n\nxxx"))
+      << text.substr(0, 80);
+  EXPECT_TRUE(text.ends_with("x2\n"));
+  EXPECT_LE(text.size(), limits::kCommentsBytes + 50);
+  const std::string longest(limits::kTextBytes, 'y');
+  EXPECT_TRUE(commentsText({{false, "old"}, {false, longest}}).ends_with(longest + "\n"));
+}
+
 TEST_F(PromptTest, AnUnknownPlaceholderIsABadFile) {
   EXPECT_EQ(PromptText::read("one\ntwo {what}\n", "x", "x.md").error(), "x.md:2: unknown placeholder {what}");
 }

@@ -245,6 +245,20 @@ def test_plan_shows_hidden_characters_and_the_digest(world):
     assert world.json("plan", "17") == {"Id": 17, "Plan": PLAN, "Digest": PLAN_DIGEST}
 
 
+def test_the_writers_answer_is_shown_whole_and_harmless(world):
+    world.serve(tasks=[task()], texts={"answer": "It is right.\n\nTurn \u202e around."})
+    assert world.coffer("show", "17", "--answer").stdout == "It is right.\n\nTurn <U+202E> around.\n"
+    assert world.json("show", "17", "--answer")["Answer"] == "It is right.\n\nTurn \u202e around."
+    world.serve(tasks=[task()])
+    assert world.coffer("show", "17", "--answer").returncode == 4
+
+
+def test_the_line_that_is_left_of_a_deleted_task_is_in_the_whole_list(world):
+    world.serve(tasks=[task(7, **LANDED), task(9, State="cancelled", Actions=[], Deleted=True)])
+    assert "cancelled, deleted" in world.coffer("list", "--all").stdout
+    assert "deleted" not in world.coffer("list", "--state", "cancelled").stdout
+
+
 def test_long_texts_are_put_together_from_pieces(world):
     text = "".join("line %d\n" % i for i in range(3000))
     world.serve(tasks=[task()], texts={"transcript": text, "gate": "make: ok\n", "log:3": "raw\n"}, piece=1000)

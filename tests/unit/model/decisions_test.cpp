@@ -242,7 +242,7 @@ TEST(Rounds, AWriterThatDisagreesWithAFindingIsJudgedByAReviewerWithoutAnotherBu
   play.tell(TurnEnded{.step = play.step(), .answer = sha256("it is right as it is")});
   play.import("t1");
   EXPECT_EQ(play.where(), "reviewing/C2 review");
-  EXPECT_EQ(play.task.step->inputs.at("answer"), sha256("it is right as it is"));
+  EXPECT_EQ(play.task.comments, (std::vector<Comment>{{sha256("it is right as it is"), true}}));
   EXPECT_EQ(play.task.step->candidate, "ct1");
 }
 
@@ -484,8 +484,60 @@ TEST(Inputs, AWriterGetsWhatTheTurnIsAbout) {
   EXPECT_FALSE(play.task.step->inputs.contains("feedback"));
   play.ask();
   play.reply();
-  EXPECT_EQ(play.task.step->inputs.at("comment"), sha256("reply"));
+  EXPECT_EQ(play.task.comments, (std::vector<Comment>{{sha256("reply"), false}}));
   EXPECT_EQ(play.task.step->inputs.at("question"), sha256("question"));
+}
+
+TEST(Inputs, EverythingThatWasSaidIsKeptInItsOrderUntilItsCommitsAreGivenUp) {
+  Play play;
+  play.toPlanReady();
+  play.reply();
+  play.plan("another");
+  play.acceptPlan();
+  play.write("t1");
+  play.gate(true);
+  play.review(1);
+  play.tell(TurnEnded{.step = play.step(), .answer = sha256("no")});
+  play.import("t1");
+  play.review(0);
+  play.diff();
+  play.tell(Replied{sha256("and now")});
+  const std::vector<Comment> said = {{sha256("reply"), false}, {sha256("no"), true}, {sha256("and now"), false}};
+  EXPECT_EQ(play.task.comments, said);
+  play.write("t2");
+  play.gate(true);
+  EXPECT_EQ(play.open(), "C3 review");
+  EXPECT_EQ(play.task.comments, said) << "the next reviewer is told all of it";
+  play.review(0);
+  play.diff();
+  play.tell(Retried{.from = RetryPoint::Write});
+  EXPECT_EQ(play.task.comments, (std::vector<Comment>{said[0], said[2]}));
+}
+
+TEST(World, AQuestionOfATurnThatDidNotEndWellIsAskedAllTheSame) {
+  for (const auto outcome : {TurnOutcome::Failed, TurnOutcome::TimedOut, TurnOutcome::Unreachable}) {
+    Play play;
+    play.toWriting();
+    play.tell(
+        TurnEnded{.step = play.step(), .run = 9, .outcome = outcome, .words = "why", .question = sha256("which")});
+    EXPECT_EQ(play.where(), "writing/question:question/none");
+    EXPECT_EQ(play.task.question, sha256("which"));
+  }
+  Play play;
+  play.toWriting();
+  play.tell(TurnEnded{.step = play.step(), .outcome = TurnOutcome::Interrupted, .question = sha256("which")});
+  EXPECT_EQ(play.open(), "B write") << "what was cut off is done again";
+}
+
+TEST(People, WorkThatHasLandedIsBusyUntilItIsTakenAway) {
+  Play play;
+  play.toReady();
+  play.acceptWork();
+  play.refuse(Cancelled{}, ErrorCode::Busy);
+  play.land();
+  play.refuse(Cancelled{}, ErrorCode::Busy);
+  play.cleanUp();
+  play.refuse(Cancelled{}, ErrorCode::WrongState);
 }
 
 TEST(Inputs, ARepliedPlannerSeesThePlanThatWasNotGoodEnough) {
