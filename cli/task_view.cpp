@@ -17,7 +17,8 @@ TaskView::TaskView(const Dictionary& task)
       round(smallNumberOf(task, "Round")),
       rounds(smallNumberOf(task, "Rounds")),
       created(numberOf(task, "Created")),
-      changed(numberOf(task, "Changed")) {
+      changed(numberOf(task, "Changed")),
+      deleted(valueOf<bool>(task, "Deleted")) {
   const auto waiting = valueOf<WaitingFor>(task, "Waiting");
   waitingCode = std::get<0>(waiting);
   waitingWords = model::visibleText(std::get<1>(waiting));
@@ -47,7 +48,7 @@ std::string TaskView::where() const {
   }
   if (allows("accept-plan")) return "plan to read";
   if (allows("accept-work")) return "work to review";
-  std::string result = state;
+  std::string result = deleted ? state + ", deleted" : state;
   if (round > 0 && !ended()) result += std::format(", round {} of {}", round, rounds);
   if (!waitingWords.empty() && !ended()) result += ", " + firstLine(waitingWords);
   return result;

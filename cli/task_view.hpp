@@ -27,6 +27,7 @@ struct TaskView {
   std::uint32_t rounds;
   std::uint64_t created;
   std::uint64_t changed;
+  bool deleted;
 
   [[nodiscard]] bool allows(std::string_view action) const;
   [[nodiscard]] bool ended() const;

@@ -26,6 +26,7 @@ Outcome list(Session& session, const Options& options) {
   if (!bus) return std::unexpected(bus.error());
   Dictionary filter;
   if (!options.all && options.states.empty()) filter.emplace("ended", sdbus::Variant(false));
+  if (options.all) filter.emplace("deleted", sdbus::Variant(true));
   if (options.waiting) filter.emplace("waiting", sdbus::Variant(true));
   if (options.allUsers) filter.emplace("all-users", sdbus::Variant(true));
   if (!options.states.empty()) filter.emplace("state", sdbus::Variant(options.states));
@@ -60,7 +61,7 @@ void addList(CLI::App& parent, Invocation& invocation) {
   const auto options = std::make_shared<Options>();
   Verb verb(parent, invocation, "list", "Your tasks, newest first",
             {"list", "list --all -p zlib", "list --state failed --json"});
-  verb.flag("-a,--all", options->all, "Ended ones too");
+  verb.flag("-a,--all", options->all, "Ended ones too, and what is left of deleted ones");
   verb.flag("-w,--waiting", options->waiting, "Only what waits for you");
   verb.option("-p,--project", options->project, "Only of this project");
   verb.option("--state", options->states, "Only in this state");

@@ -73,6 +73,7 @@ struct TaskFilter {
   Strings states;  ///< empty: any
   std::optional<bool> waiting;
   std::optional<bool> ended;
+  bool deleted = false;   ///< the lines of deleted ones too
   bool allUsers = false;  ///< otherwise the caller's own only
 };
 

@@ -213,6 +213,7 @@ void ManagerInterface::listTasks(const CallPointer& call) {
     filter.states = takeList(options, "state").value_or(Strings{});
     filter.waiting = options.take<bool>("waiting");
     filter.ended = options.take<bool>("ended");
+    filter.deleted = options.take<bool>("deleted").value_or(false);
     filter.allUsers = options.take<bool>("all-users").value_or(false);
     if (const auto good = options.finish(); !good) return call->fail(good.error());
     const auto limit = limitOf(asked);

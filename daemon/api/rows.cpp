@@ -22,6 +22,7 @@ void writeTaskRow(Writer& writer, const TaskView& task) {
     writer.entry("Changed", task.changed);
     writer.entry("Sequence", task.sequence);
     writer.entry("Actions", task.actions);
+    if (task.deleted) writer.entry("Deleted", true);
   });
 }
 

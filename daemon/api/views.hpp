@@ -80,6 +80,7 @@ struct TaskView {
   std::uint64_t changed = 0;
   std::uint64_t sequence = 0;
   std::vector<Landed> landed;
+  bool deleted = false;  ///< only a line of history is left
 };
 
 struct AgentView {

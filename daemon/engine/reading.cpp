@@ -190,6 +190,7 @@ std::expected<api::TaskPage, Error> Engine::listTasks(const api::Caller& caller,
   }
   asked.ended = filter.ended;
   asked.needsPerson = filter.waiting;
+  asked.deleted = filter.deleted;
   const auto rows = store_->tasks().list(asked, cursor, limit);
   if (!rows) return std::unexpected(rows.error());
   api::TaskPage page;

@@ -77,6 +77,7 @@ api::TaskView taskView(const model::Task& task, const store::Project& project, c
   view.created = task.created;
   view.changed = task.changed;
   view.sequence = task.sequence;
+  view.deleted = task.deleted;
   for (const auto& landing : task.landed)
     view.landed.emplace_back(landing.commit, landing.branch, landing.where);
   return view;

@@ -47,11 +47,12 @@ std::expected<std::vector<TaskRow>, Error> Tasks::list(const TaskFilter& filter,
     states.append(",").append(state);
   if (!states.empty()) states += ",";
   return transaction.finish(
-      rowsOf(database_.query(COFFER_TASK_COLUMNS "WHERE deleted = 0 AND (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR "
-                                                 "project = ?2) AND (?3 = '' OR instr(?3, ',' || state || ',')) "
-                                                 "AND (?4 IS NULL OR needs_person = ?4) AND (?5 IS NULL OR ended = ?5) "
-                                                 "AND (?6 = 0 OR id < ?6) ORDER BY id DESC LIMIT ?7",
-                             filter.owner, filter.project, states, filter.needsPerson, filter.ended, cursor, limit)));
+      rowsOf(database_.query(
+          COFFER_TASK_COLUMNS "WHERE (?8 OR deleted = 0) AND (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR "
+                              "project = ?2) AND (?3 = '' OR instr(?3, ',' || state || ',')) "
+                              "AND (?4 IS NULL OR needs_person = ?4) AND (?5 IS NULL OR ended = ?5) "
+                              "AND (?6 = 0 OR id < ?6) ORDER BY id DESC LIMIT ?7",
+          filter.owner, filter.project, states, filter.needsPerson, filter.ended, cursor, limit, filter.deleted)));
 }
 
 std::expected<std::optional<std::string>, Error> Tasks::lastLanded(std::uint64_t project, const std::string& branch) {

@@ -144,6 +144,8 @@ std::expected<void, Error> Tasks::erase(std::uint64_t id) {
   static_cast<void>(Texts(database_).drop(id));
   database_.run("DELETE FROM findings WHERE task = ?", id);
   database_.run("DELETE FROM refusals WHERE task = ?", id);
+  database_.run("DELETE FROM runs WHERE task = ?", id);
+  database_.run("DELETE FROM conversations WHERE task = ?", id);
   database_.run(
       "DELETE FROM events WHERE task = ?1 AND type NOT IN ('created', 'landed', 'done', 'failed', 'cancelled', "
       "'cleaned-up', "

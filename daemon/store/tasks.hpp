@@ -61,6 +61,7 @@ struct TaskFilter {
   std::vector<std::string> states;  ///< empty = any
   std::optional<bool> needsPerson;
   std::optional<bool> ended;
+  bool deleted = false;  ///< those that were deleted too
 };
 
 struct StoredEvent {

@@ -269,6 +269,8 @@ class Manager(dbus.service.Object):
         ended = ("done", "failed", "cancelled")
         if "ended" in options:
             tasks = [t for t in tasks if (t["State"] in ended) == bool(options["ended"])]
+        if not options.get("deleted"):
+            tasks = [t for t in tasks if not t.get("Deleted")]
         if options.get("waiting"):
             tasks = [t for t in tasks if t.get("Pending") or t.get("Parked")]
         if "state" in options:

@@ -161,6 +161,14 @@ TEST_F(TaskStore, ListsByOwnerStateAndCursor) {
 TEST_F(TaskStore, AnErasedTaskKeepsWhatBecameOfItAndNothingElse) {
   auto task = planReady(make());
   ASSERT_TRUE(store_->texts().keep(task.id, "secret plan"));
+  const auto conversation = *store_->conversations().get(task.id, "A", 1);
+  RunStart start;
+  start.task = task.id;
+  start.unit = start.step = "coffer-1-0-planner-1";
+  start.conversation = conversation.id;
+  const auto run = *store_->runs().begin(start);
+  ASSERT_TRUE(store_->runs().end({.run = run, .ended = 2, .text = "secret words"}));
+  ASSERT_TRUE(store_->findings().add({.task = task.id, .run = run, .id = "F1"}));
   task = tell(task, model::Cancelled{});
   task = tell(task, model::CleanedUp{task.step->name});
   task = tell(task, model::Deleted{});
@@ -173,7 +181,12 @@ TEST_F(TaskStore, AnErasedTaskKeepsWhatBecameOfItAndNothingElse) {
   const auto row = *store_->tasks().row(task.id);
   EXPECT_EQ(row.state, "cancelled");
   EXPECT_TRUE(row.deleted);
+  EXPECT_TRUE(store_->runs().ofTask(task.id)->empty());
+  EXPECT_TRUE(store_->conversations().ofTask(task.id)->empty());
   EXPECT_TRUE(store_->tasks().list({}, 0, 10)->empty());
+  const auto line = *store_->tasks().list({.deleted = true}, 0, 10);
+  ASSERT_EQ(line.size(), 1U);
+  EXPECT_EQ(line[0].title, task.title);
   EXPECT_TRUE(store_->tasks().openSteps()->empty());
   EXPECT_LE(store_->tasks().events(0, 100, {}, task.id)->size(), 6U);
   ASSERT_TRUE(store_->tasks().rebuildProjections());
