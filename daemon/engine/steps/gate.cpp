@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,7 +77,8 @@ std::expected<void, Error> recordEnd(StepRun& run, const store::RunEnd& end,
 
 Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runCommand(StepRun& run, Session& session,
                                                                         const GateCommand& command,
-                                                                        const sandbox::Identity& identity, bool began) {
+                                                                        const sandbox::Identity& identity, bool began,
+                                                                        std::uint64_t timeUs) {
   auto& context = *run.context;
   const auto name = command.unit + ".service";
   auto state = co_await context.systemd->state(name);
@@ -98,7 +101,7 @@ Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runCommand(StepRun&
     spec.sealed.slice = boxSlice(run.task.owner, run.task.id);
     spec.sealed.identity = identity;
     spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-init"}};
-    spec.sealed.limits.runtimeUs = run.settings.configuration->current().gateMinutes * 60'000'000;
+    spec.sealed.limits.runtimeUs = timeUs;
     spec.sealed.in = *in;
     spec.sealed.readOnly = {{context.places.projectObjects(run.project.id), "/store/base/objects"},
                             {context.places.taskObjects(run.task.id), "/store/task/objects"}};
@@ -172,6 +175,13 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
     if (auto served = co_await serving; prepared && !served) prepared = served;
     if (!prepared) co_return co_await fail(prepared.error());
   }
+  // The limit is the whole gate's: what is left of it is the next command's. A second is, so that there is an end to
+  // tell of one that had none.
+  std::uint64_t timeUs = configuration.gateMinutes * 60'000'000;
+  const auto spend = [&](std::uint64_t started, std::uint64_t ended) {
+    const auto spent = ended > started ? ended - started : 0;
+    timeUs = std::max<std::uint64_t>(timeUs - std::min(timeUs, spent), 1'000'000);
+  };
   for (const auto& command : commands) {
     auto record = context.store->runs().byUnit(command.unit);
     if (!record) co_return co_await fail(record.error());
@@ -182,13 +192,14 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
       end.result = (*record)->end.result;
       end.code = (*record)->end.code;
       end.status = (*record)->end.status;
+      spend((*record)->start.started, (*record)->end.ended);
     } else {
       if (!began) {
         auto id = context.store->runs().begin(startOf(run, command, *uid));
         if (!id) co_return co_await fail(id.error());
         fact.run = *id;
       }
-      auto ran = co_await runCommand(run, session, command, *identity, began);
+      auto ran = co_await runCommand(run, session, command, *identity, began, timeUs);
       if (!ran) co_return co_await fail(ran.error());
       os::haltAt("end", command.unit);
       if (*ran)
@@ -205,7 +216,8 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
       ended.text = command.text;
       std::vector<store::Refusal> refused;
       if (!end.success() || command.unit == commands.back().unit) refused = co_await session.refusals("gate");
-      if (auto noted = recordEnd(run, ended, refused); !noted) co_return co_await fail(noted.error());
+      spend(end.startedUs, end.endedUs);
+      if (auto noted = recordEnd(run, command.unit, ended, refused); !noted) co_return co_await fail(noted.error());
       os::haltAt("recorded", command.unit);
     }
     co_await context.systemd->remove(command.unit + ".service");
@@ -224,7 +236,8 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
     }
     fact.green = false;
     std::string why = "exit status " + std::to_string(end.status);
-    if (end.result == "timeout") why = "it did not end in " + std::to_string(configuration.gateMinutes) + " minutes";
+    if (end.result == "timeout")
+      why = "the gate did not end in " + std::to_string(configuration.gateMinutes) + " minutes";
     if (end.result == "oom-kill") why = "it used more memory than the task may";
     if (end.result == "signal") why = "it was killed by signal " + std::to_string(end.status);
     fact.environment = end.result == "timeout" || end.result == "oom-kill";
