@@ -66,7 +66,6 @@ inline constexpr std::string_view kFieldRole = "COFFER_ROLE";        ///< planne
 inline constexpr std::string_view kFieldAgent = "COFFER_AGENT";      ///< a descriptor's name
 inline constexpr std::string_view kFieldState = "COFFER_STATE";      ///< a task's state
 inline constexpr std::string_view kFieldUnit = "COFFER_UNIT";        ///< the unit it is about
-inline constexpr std::string_view kFieldError = "COFFER_ERROR";      ///< an error's short name
 inline constexpr std::string_view kFieldCaller = "COFFER_CALLER";    ///< the uid that asked
 inline constexpr std::string_view kFieldMember = "COFFER_MEMBER";    ///< INTERFACE.MEMBER of a call
 inline constexpr std::string_view kFieldAction = "COFFER_ACTION";    ///< a polkit action

@@ -28,6 +28,8 @@ Outcome show(Session& session, const std::string& name) {
     if (!value.empty()) table.add({{label, Tone::Faint}, {model::visibleText(value)}});
   };
   add("Directory", textOf(project, "DirectoryText"));
+  if (const auto author = textOf(project, "AuthorName"); !author.empty())
+    add("Author", author + " <" + textOf(project, "AuthorEmail") + ">");
   add("Base", shortCommit(textOf(project, "Base")));
   for (const auto& command : textsOf(project, "Build"))
     add("Build", command);

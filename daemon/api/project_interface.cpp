@@ -25,6 +25,8 @@ ProjectInterface::ProjectInterface(Backend& backend)
   property("Owner", &ProjectView::owner);
   property("Directory", [](const ProjectView& view) { return Bytes(view.directory.begin(), view.directory.end()); });
   property("DirectoryText", [](const ProjectView& view) { return toPrintable(view.directory); });
+  property("AuthorName", &ProjectView::authorName);
+  property("AuthorEmail", &ProjectView::authorEmail);
   property("Base", &ProjectView::base);
   property("Build", &ProjectView::build);
   property("Test", &ProjectView::test);

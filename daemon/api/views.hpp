@@ -31,6 +31,8 @@ struct ProjectView {
   std::string name;
   uid_t owner = 0;
   std::string directory;  ///< bytes
+  std::string authorName;
+  std::string authorEmail;
   std::string base;
   Strings build;
   Strings test;

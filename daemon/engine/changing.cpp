@@ -407,7 +407,9 @@ std::expected<std::string, Error> Engine::decide(const api::Request& request, st
   auto outcome = scheduler_->submit(task, fact, texts, {}, {request.caller.uid, request.id, name, {}, true});
   if (outcome)
     log::write(log::Level::Info, "task " + std::to_string(task) + ": " + operation,
-               {{names::kFieldTask, std::to_string(task)}, {names::kFieldCaller, std::to_string(request.caller.uid)}},
+               {{names::kFieldTask, std::to_string(task)},
+                {names::kFieldCaller, std::to_string(request.caller.uid)},
+                {names::kFieldMember, std::string(names::kTask) + "." + operation}},
                names::kMessageTaskDecided);
   return outcome;
 }

@@ -109,9 +109,12 @@ std::expected<void, Error> Engine::start() {
       }
 
   readFiles();
-  if (auto hello = walls_->hello(); !hello)
-    return std::unexpected(Error{ErrorCode::Environment, "coffer-walls does not answer (" + hello.error().message +
-                                                             "): systemctl status coffer-walls"});
+  if (auto hello = walls_->hello(); !hello) {
+    Error gone{ErrorCode::Environment,
+               "coffer-walls does not answer (" + hello.error().message + "): systemctl status coffer-walls"};
+    log::write(log::Level::Error, gone.message, {}, names::kMessageWallsGone);
+    return std::unexpected(std::move(gone));
+  }
   const auto wanted = configuration_.current().uidBase;
   auto ranges = store_->uids().useBase(wanted);
   if (!ranges) return std::unexpected(ranges.error());
@@ -157,7 +160,8 @@ void Engine::readFiles() {
   prompts_.reload();
   risky_.reload();
   for (const auto& problem : manager({0, true}).configurationProblems)
-    log::write(log::Level::Warning, problem, {}, names::kMessageConfiguration);
+    log::write(log::Level::Warning, problem, {{names::kFieldFile, problem.substr(0, problem.find(':'))}},
+               names::kMessageConfiguration);
 }
 
 // Uids of ours that others have too would let these others read what an agent wrote, and pass the host table.
@@ -175,7 +179,7 @@ void Engine::checkUids() {
                                                  " are to be Cofferdam's alone, but " + *clash +
                                                  ". Change that, or set another uid-base in "
                                                  "/etc/cofferdam/cofferd.toml; then systemctl restart cofferd"};
-  if (context_.obstacle) log::error(context_.obstacle->message);
+  if (context_.obstacle) log::write(log::Level::Error, context_.obstacle->message, {}, names::kMessageSystem);
 }
 
 std::expected<void, Error> Engine::applyRules() {
@@ -213,10 +217,13 @@ void Engine::told(const model::Task& before, const model::Task& after, const std
                            : before.id == 0                      ? names::kMessageTaskCreated
                            : model::needsPerson(after)           ? names::kMessageTaskWaits
                                                                  : std::string_view{};
-    log::write(
-        log::Level::Info, message,
-        {{names::kFieldTask, id}, {names::kFieldOwner, std::to_string(after.owner)}, {names::kFieldState, state}},
-        messageId);
+    const auto commit = after.landed.empty() ? std::string{} : after.landed.back().commit;
+    log::write(log::Level::Info, message,
+               {{names::kFieldTask, id},
+                {names::kFieldOwner, std::to_string(after.owner)},
+                {names::kFieldState, state},
+                {names::kFieldCommit, commit}},
+               messageId);
   }
   if (!observer_) return;
   if (before.id == 0) observer_->objectAdded(api::ObjectKind::Task, after.id);

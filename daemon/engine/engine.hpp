@@ -97,6 +97,7 @@ class Engine : public api::Backend {
   void checkUids();
   std::expected<void, Error> applyRules();
   [[nodiscard]] const agents::ProviderFile* providerFile(const std::string& kind, const std::string& baseUrl) const;
+  [[nodiscard]] std::vector<std::string> providerKinds() const;
   std::expected<void, Error> machineCanSeal() const;
   std::expected<std::map<model::Role, std::string>, Error> bindings(const model::Flow& flow,
                                                                     const store::Project& project,

@@ -1,6 +1,7 @@
 // What concerns providers: whose they are, where they are, and their keys.
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "dbus/names.hpp"
@@ -37,6 +38,16 @@ const agents::ProviderFile* Engine::providerFile(const std::string& kind, const 
   return found;
 }
 
+std::vector<std::string> Engine::providerKinds() const {
+  std::set<std::string> kinds;
+  for (const auto& [name, file] : providers_.all()) {
+    kinds.insert(name);
+    for (const auto kind : file.kinds)
+      kinds.emplace(agents::providerKindName(kind));
+  }
+  return {kinds.begin(), kinds.end()};
+}
+
 void Engine::addProvider(const api::Request& request, const std::string& name, const std::string& kind,
                          const std::string& baseUrl, bool machine, api::Done<std::uint64_t> done) {
   const auto operation = "AddProvider " + name;
@@ -47,7 +58,7 @@ void Engine::addProvider(const api::Request& request, const std::string& name, c
   const auto* file = providerFile(kind, baseUrl);
   if (!file) {
     std::string known;
-    for (const auto& [each, entry] : providers_.all())
+    for (const auto& each : providerKinds())
       known += (known.empty() ? "" : ", ") + each;
     return done(invalid("there is no kind of provider " + kind + "; there are " + known));
   }

@@ -104,6 +104,11 @@ std::vector<std::uint64_t> Engine::objects(api::ObjectKind kind, std::optional<u
 api::ManagerView Engine::manager(const api::Caller& caller) const {
   api::ManagerView view;
   view.backends = {"service"};
+  std::vector<std::string> flows;
+  for (const auto& [name, flow] : flows_.all())
+    flows.push_back(name);
+  view.features.emplace("flows", std::move(flows));
+  view.features.emplace("provider-kinds", providerKinds());
   view.features.emplace("missing-controllers", missingControllers());
   view.features.emplace("accepted-missing", configuration_.current().acceptMissing);
   const auto whose = caller.administrator ? std::nullopt : std::optional<uid_t>(caller.uid);

@@ -82,6 +82,10 @@ Async<std::expected<WorkerResult, Error>> runOwnWorker(StepRun& run, std::string
                                                        std::vector<sandbox::Bind> writable = {},
                                                        std::vector<InputFile> files = {});
 
+/// Tells the journal that a run of the step, as it is in the store, ended, and how often its sandbox was refused the
+/// network.
+void logEnd(const StepRun& run, const std::string& unit, const std::vector<store::Refusal>& refused);
+
 /// Whose commit a candidate is, and of when, for the worker that makes it.
 void addAuthor(Records& request, const StepRun& run);
 

@@ -89,6 +89,8 @@ api::ProjectView projectView(const store::Project& project) {
   view.name = project.name;
   view.owner = project.owner;
   view.directory = project.directory;
+  view.authorName = project.authorName;
+  view.authorEmail = project.authorEmail;
   view.base = project.base;
   view.build = project.build;
   view.test = project.test;

@@ -63,7 +63,7 @@ store::RunStart startOf(const StepRun& run, const GateCommand& command, std::uin
 
 // The end of a command; with the last one, in the same transaction, what was refused in all of them, so that neither
 // counts again when the step is done again.
-std::expected<void, Error> recordEnd(StepRun& run, const store::RunEnd& end,
+std::expected<void, Error> recordEnd(StepRun& run, const std::string& unit, const store::RunEnd& end,
                                      const std::vector<store::Refusal>& refused) {
   auto& store = *run.context->store;
   auto transaction = store.transaction();
@@ -72,7 +72,9 @@ std::expected<void, Error> recordEnd(StepRun& run, const store::RunEnd& end,
   if (*counted)
     for (const auto& refusal : refused)
       if (auto added = store.refusals().add(run.task.id, refusal); !added) return added;
-  return transaction.finish();
+  if (auto kept = transaction.finish(); !kept) return kept;
+  if (*counted) logEnd(run, unit, refused);
+  return {};
 }
 
 Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runCommand(StepRun& run, Session& session,

@@ -4,12 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dbus/names.hpp"
 #include "engine/keep.hpp"
 #include "engine/session.hpp"
 #include "engine/step_run.hpp"
 #include "model/digest.hpp"
 #include "model/limits.hpp"
 #include "os/beneath.hpp"
+#include "os/log.hpp"
 
 namespace coffer::engine {
 
@@ -74,6 +76,28 @@ Async<std::expected<WorkerResult, Error>> runOwnWorker(StepRun& run, std::string
   worker.readOnly = std::move(readOnly);
   worker.writable = std::move(writable);
   co_return co_await runWorker(*run.context->systemd, run.context->places, std::move(worker));
+}
+
+void logEnd(const StepRun& run, const std::string& unit, const std::vector<store::Refusal>& refused) {
+  const auto known = run.context->store->runs().byUnit(unit);
+  if (!known || !*known) return;
+  const auto& [id, start, end] = **known;
+  const auto task = std::to_string(run.task.id);
+  log::write(log::Level::Info, "task " + task + ": the unit " + unit + " ended: " + end.result,
+             {{names::kFieldTask, task},
+              {names::kFieldRun, std::to_string(id)},
+              {names::kFieldRole, start.role},
+              {names::kFieldAgent, start.agent},
+              {names::kFieldUnit, unit}},
+             names::kMessageRunEnded);
+  std::uint64_t count = 0;
+  for (const auto& refusal : refused)
+    count += refusal.count;
+  if (count == 0) return;
+  // Where to is what an agent wrote, and stays in the store.
+  log::write(log::Level::Notice,
+             "task " + task + ": " + std::to_string(count) + " tries of " + unit + " were refused the network",
+             {{names::kFieldTask, task}, {names::kFieldUnit, unit}}, names::kMessageRefusal);
 }
 
 void addAuthor(Records& request, const StepRun& run) {

@@ -269,7 +269,9 @@ std::expected<void, Error> recordEnd(StepRun& run, const std::vector<store::Refu
   if (*counted)
     for (const auto& refusal : refused)
       if (auto added = store.refusals().add(run.task.id, refusal); !added) return added;
-  return transaction.finish();
+  if (auto kept = transaction.finish(); !kept) return kept;
+  if (*counted) logEnd(run, run.step.name, refused);
+  return {};
 }
 
 }  // namespace coffer::engine

@@ -501,6 +501,8 @@ def test_project_list_show_and_remove(world):
     world.serve(projects=[PROJECT])
     assert "zlib" in world.coffer("project", "list").stdout
     assert "make test" in world.coffer("project", "show", "zlib").stdout
+    world.serve(projects=[dict(PROJECT, AuthorName="Alice Example", AuthorEmail="alice@example.org")])
+    assert "Alice Example <alice@example.org>" in world.coffer("project", "show", "zlib").stdout
     assert world.json("project", "list")["Projects"][0]["Directory"] == "/nowhere/zlib"
     assert world.coffer("project", "remove", "zlib").returncode == 0
     assert world.coffer("project", "remove", "other").returncode == 4
