@@ -159,10 +159,15 @@ TEST(OutputReaderTest, UsageOfACumulativeAgentIsWhatThisTurnAdded) {
 TEST(OutputReaderTest, AnyBytesGiveAReading) {
   const auto protocol = protocolOf(kRules);
   Mutations mutations(21);
+  const auto longTurn =
+      "{\"type\":\"start\",\"id\":\"" + std::string(limits::kAgentWordBytes + 1, 's') +
+      "\"}\n{\"type\":\"say\",\"parts\":[{\"kind\":\"text\",\"text\":\"" + std::string(limits::kTextBytes + 1, 't') +
+      "\"}]}\n{\"type\":\"end\",\"failed\":true,\"why\":\"" + std::string(limits::kWordsBytes + 1, 'w') + "\"}\n";
   for (int i = 0; i < 1000; ++i) {
-    const auto output = read(protocol, mutations.of(kTurn)).output;
+    const auto output = read(protocol, mutations.of(i % 50 == 0 ? longTurn : kTurn)).output;
     EXPECT_LE(output.text.size(), limits::kTextBytes);
     EXPECT_LE(output.session.size(), limits::kAgentWordBytes);
+    EXPECT_LE(output.error.size(), limits::kWordsBytes);
   }
   const auto deep = read(protocol, "{\"type\":" + std::string(200000, '[') + "\n" + "{\"a\":" + std::string(5000, '[') +
                                        std::string(5000, ']') + "}\n")

@@ -141,17 +141,25 @@ TEST_F(TurnTest, WhatIsNoPlainFileIsSaid) {
 }
 
 TEST_F(TurnTest, AReportFitsIntoItsLimitWhateverTheAgentLeft) {
-  output(kDone);
-  for (const auto* name :
-       {"question.md", "plan.md", "answer.md", "criteria.md", "red.md", "verify-proposal.md", "history-request.md"})
-    leave(name, std::string(limits::kTextBytes, 'x'));
+  output("{\"type\":\"end\",\"text\":\"" + std::string(2 * limits::kTextBytes, 't') + "\"}\n");
   std::string findings;
   for (std::size_t i = 0; i < limits::kFindings; ++i)
     findings +=
         std::string(i > 0 ? "," : "") + R"({"severity":"info","title":"t","text":")" + std::string(1000, 'y') + "\"}";
   leave("review.json", R"({"checked":["x"],"findings":[)" + findings + "]}");
-  EXPECT_TRUE(Records::parse(collect("reviewer").serialize()));
-  EXPECT_TRUE(Records::parse(collect("planner").serialize()));
+  // As much as may be, and so much that a report with all of it could not be read.
+  for (const auto size : {limits::kTextBytes, limits::kReportBytes / 7}) {
+    for (const auto* name :
+         {"question.md", "plan.md", "answer.md", "criteria.md", "red.md", "verify-proposal.md", "history-request.md"})
+      leave(name, std::string(size, 'x'));
+    for (const auto* role : {"reviewer", "planner"}) {
+      const auto report = Records::parse(collect(role).serialize());
+      ASSERT_TRUE(report) << role << ", " << size << ": " << report.error();
+      EXPECT_EQ(report->has("answer"), size == limits::kTextBytes);
+      for (const auto& record : report->list())
+        EXPECT_LE(record.value.size(), limits::kTextBytes) << record.key;
+    }
+  }
 }
 
 TEST_F(TurnTest, ARequestWithoutAProtocolIsAFault) {
