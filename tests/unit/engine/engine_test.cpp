@@ -190,6 +190,24 @@ TEST_F(Directories, RefusesAPackThatIsALink) {
   EXPECT_FALSE(keepPacks(*out, places_.projectObjects(1)));
 }
 
+TEST_F(Directories, RefusesAPackThatIsNoPlainFileWithOneName) {
+  const auto out = makeOutput(places_, "unit", somebody_.uid, {"objects"});
+  ASSERT_TRUE(out);
+  const auto folder = fs::path(*out) / "objects/pack";
+  const auto pack = folder / ("pack-" + std::string(40, 'a') + ".pack");
+  fs::create_directories(pack);
+  EXPECT_FALSE(keepPacks(*out, places_.projectObjects(1))) << "a directory";
+  fs::remove(pack);
+  ASSERT_EQ(::mkfifo(pack.c_str(), 0600), 0);
+  EXPECT_FALSE(keepPacks(*out, places_.projectObjects(1))) << "a pipe";
+  fs::remove(pack);
+  const Fd file(::open((folder / "other").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_TRUE(file);
+  fs::create_hard_link(folder / "other", pack);
+  EXPECT_FALSE(keepPacks(*out, places_.projectObjects(1))) << "a file with another name that stays behind";
+  EXPECT_TRUE(namesBelow(places_.projectObjects(1) + "/pack", "").empty());
+}
+
 TEST_F(Directories, KeepsATreeWithItsOwnersAsItIs) {
   const auto out = makeOutput(places_, "unit", somebody_.uid, {"tree"});
   ASSERT_TRUE(out);
