@@ -33,6 +33,18 @@ class Clone : public Bench {
     other_ = sh("git -C other rev-parse HEAD");
   }
 
+  /// What a person's project would be told of it, with its status, for which every file is compared. Returns how many
+  /// paths are not committed.
+  std::uint64_t expectStatusRunsNothing() {
+    sh("rm -f ran && touch -d '1 hour ago' clone/file");
+    inputs({"source=clone"});
+    const auto told = worker("export", request({{"status", "1"}}));
+    EXPECT_EQ(told.get("commit"), commit_) << told.get("message") << told.get("fault");
+    EXPECT_TRUE(told.has("dirty-count"));
+    EXPECT_FALSE(exists("ran")) << "something planted ran for the status";
+    return told.number("dirty-count");
+  }
+
   /// What the two runs of the worker get out of the clone: the commit and how many commits it has.
   void expectAsCommitted() {
     sh("rm -f ran");
@@ -66,20 +78,23 @@ TEST_F(Clone, HooksDoNotRun) {
   sh("git -C clone checkout -q -b x && git -C clone checkout -q main && git -C clone branch -q -D x");
   ASSERT_TRUE(exists("ran")) << "the control shows nothing";
   expectAsCommitted();
+  EXPECT_EQ(expectStatusRunsNothing(), 0U);
 }
 
 TEST_F(Clone, HooksByConfiguredPathDoNotRun) {
-  sh("mkdir clone/.husky && printf '#!/bin/sh\\ntouch '$TOP'/ran\\n' >clone/.husky/post-checkout && chmod +x "
-     "clone/.husky/* && "
-     "git -C clone config core.hooksPath .husky && git -C clone checkout -q main");
+  sh("mkdir clone/.husky && for hook in post-checkout post-index-change; do printf '#!/bin/sh\\ntouch '$TOP'/ran\\n' "
+     ">clone/.husky/$hook; done && chmod +x clone/.husky/* && "
+     "git -C clone config core.hooksPath $TOP/clone/.husky && git -C clone checkout -q main");
   ASSERT_TRUE(exists("ran"));
   expectAsCommitted();
+  EXPECT_EQ(expectStatusRunsNothing(), 1U);
 }
 
 TEST_F(Clone, FsmonitorDoesNotRun) {
   sh("git -C clone config core.fsmonitor \"touch $TOP/ran; false\" && git -C clone status >/dev/null");
   ASSERT_TRUE(exists("ran"));
   expectAsCommitted();
+  EXPECT_EQ(expectStatusRunsNothing(), 0U);
 }
 
 TEST_F(Clone, FiltersDoNotRun) {
@@ -91,14 +106,17 @@ TEST_F(Clone, FiltersDoNotRun) {
      "file");
   ASSERT_TRUE(exists("ran"));
   expectAsCommitted();
+  EXPECT_EQ(expectStatusRunsNothing(), 0U);
 }
 
 TEST_F(Clone, FiltersOfCommittedAttributesDoNotRun) {
   sh("cd clone && echo '* filter=evil' >.gitattributes && git add . && git commit -q --amend --no-edit && "
-     "git config filter.evil.smudge \"touch $TOP/ran; cat\" && rm file && git checkout -q -- file");
+     "git config filter.evil.smudge \"touch $TOP/ran; cat\" && git config filter.evil.clean \"touch $TOP/ran; cat\" && "
+     "rm file && git checkout -q -- file");
   ASSERT_TRUE(exists("ran"));
   commit_ = sh("git -C clone rev-parse HEAD");
   expectAsCommitted();
+  EXPECT_EQ(expectStatusRunsNothing(), 0U);
 }
 
 TEST_F(Clone, IncludedConfigurationIsNotRead) {
@@ -107,6 +125,7 @@ TEST_F(Clone, IncludedConfigurationIsNotRead) {
      "git -C clone status >/dev/null");
   ASSERT_TRUE(exists("ran"));
   expectAsCommitted();
+  EXPECT_EQ(expectStatusRunsNothing(), 0U);
 }
 
 TEST_F(Clone, CommondirFileLeadsNowhere) {
@@ -150,6 +169,9 @@ TEST_F(Clone, ReplaceRefsReplaceNothing) {
   sh("cd clone && git replace HEAD~1 $(git commit-tree -m Replaced HEAD^{tree})");
   ASSERT_EQ(sh("git -C clone rev-list --count HEAD"), "2");
   expectAsCommitted();
+  sh("cd clone && git replace HEAD $(git commit-tree -m Replaced $(git mktree </dev/null))");
+  ASSERT_NE(sh("git -C clone status --porcelain"), "");
+  EXPECT_EQ(expectStatusRunsNothing(), 0U) << "compared with what replaces HEAD";
 }
 
 TEST_F(Clone, GraftsCutNothing) {
@@ -196,6 +218,7 @@ TEST_F(Clone, WorktreeSettingLeadsNowhere) {
   sh("git -C clone config core.worktree $TOP/other");
   ASSERT_EQ(sh("cd clone/.git && git rev-parse --show-toplevel"), at("other"));
   expectAsCommitted();
+  EXPECT_EQ(expectStatusRunsNothing(), 0U) << "the status is of another directory";
   EXPECT_EQ(sh("ls other && git -C other status --porcelain"), "secret");
 }
 

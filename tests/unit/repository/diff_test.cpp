@@ -38,6 +38,12 @@ TEST_F(Diff, NoDriverOfTheTreeRuns) {
       "git config diff.evil.textconv \"touch $TOP/ran\" && echo x >>file");
   sh("git -C repo diff HEAD~1");
   ASSERT_TRUE(exists("ran"));
+  // And where whoever runs it has them for everything.
+  sh("rm ran && git config --global diff.evil.command \"touch $TOP/ran\" && git config --global diff.evil.textconv "
+     "\"touch $TOP/ran\" && echo '* diff=evil' >attributes && git config --global core.attributesFile $TOP/attributes "
+     "&& "
+     "git -C repo diff-tree -p --ext-diff HEAD~1 HEAD");
+  ASSERT_TRUE(exists("ran"));
   sh("rm ran");
   inputs({"base=base"});
   const auto report = worker("diff", request({{"base", base_}, {"candidate", candidate}}));
