@@ -15,12 +15,16 @@ const RefusalEntry* find(const Refusals& refusals, int family, int protocol, std
 }
 
 TEST_F(Sandbox, ReachesWhatListensOnItsLoopbackAndNothingElse) {
+  const Fd ofTheHost = listenOn("127.0.0.1", 8080);
+  ASSERT_EQ(asUid(1000, "", [] { return reach(SOCK_STREAM, "127.0.0.1", 8080); }), 0);
   auto listeners = walls().createNetns("n");
   ASSERT_TRUE(listeners) << listeners.error().message;
   EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_STREAM, "127.0.0.1", 4180); }), 0);
   EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_STREAM, "127.0.0.1", 53); }), 0);
   EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_DGRAM, "127.0.0.1", 53); }), 0);
   EXPECT_EQ(asUid(kAgent, "n", [] { return reach(SOCK_STREAM, "::1", 1); }), ECONNREFUSED);
+  for (const std::uint32_t uid : {kAgent, 1000U})
+    EXPECT_EQ(asUid(uid, "n", [] { return reach(SOCK_STREAM, "127.0.0.1", 8080); }), ECONNREFUSED);
   for (const char* address : {"1.1.1.1", "10.0.0.1", "169.254.169.254", "192.168.1.1", "2001:db8::1", "fe80::1"})
     EXPECT_NE(asUid(kAgent, "n", [&] { return reach(SOCK_STREAM, address, 443); }), 0) << address;
   // What was connected is what we hold.

@@ -69,8 +69,10 @@ TEST_F(Requests, OfTheWrongSizeEndTheConnection) {
 }
 
 TEST_F(Requests, MapNoUidBeyondOurRange) {
-  const Fd directory(::open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (const IdMap map : {IdMap{0, 0, kAgent}, IdMap{kWorker, kWorker, 0}, IdMap{kWorker, kWorker, 1000}}) {
+    // One that could be mounted so.
+    const Fd directory(::open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_EQ(::fchown(directory.get(), map.fromUid, map.fromGid), 0);
     auto mounted = walls().mountWorkspace("w", directory.get(), map);
     ASSERT_FALSE(mounted);
     EXPECT_EQ(mounted.error().code, ErrorCode::InvalidArgument);
