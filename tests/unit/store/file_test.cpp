@@ -212,6 +212,9 @@ TEST_F(FullDisk, IsARefusalBeforeTheEventAndLosesNothing) {
   store = *Store::open(directory_ + "/cofferd.db", 1);
   EXPECT_EQ(store->tasks().list({}, 0, 1000)->size(), created);
   EXPECT_EQ(store->tasks().get(created)->state, model::State::Queued);
+  const auto refused = store->tasks().get(created + 1);
+  ASSERT_FALSE(refused) << "nothing of what was refused is there";
+  EXPECT_EQ(refused.error().code, ErrorCode::UnknownObject);
 }
 
 TEST_F(FullDisk, APersonsDecisionIsRefusedWhileThereIsStillRoomForWhatRuns) {
