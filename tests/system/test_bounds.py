@@ -1,5 +1,6 @@
 """What one task, one user and the machine may use, and what is not started because it would not hold."""
 
+import json
 import os
 import pwd
 import sqlite3
@@ -226,6 +227,27 @@ def test_uids_that_somebody_else_has_are_a_refusal_and_no_crash(carol, project, 
             subuid.write_text(before, encoding="utf-8")
         cofferd.restart()
     Person("carol").create_task(project, "Say more").until("plan-ready")
+
+
+def test_a_uid_that_has_another_name_in_the_machine_is_a_refusal(carol, project, cofferd):
+    """As from a directory server: no file of ours or of the machine's names it, the name service does."""
+    first = 0x7A000000
+    user, group = Path(f"/run/userdb/{first}.user"), Path(f"/run/userdb/{first}.group")
+    assert not user.exists()
+    try:
+        user.write_text(json.dumps({"userName": "mallory", "uid": first, "gid": first}), encoding="utf-8")
+        group.write_text(json.dumps({"groupName": "mallory", "gid": first}), encoding="utf-8")
+        assert pwd.getpwuid(first).pw_name == "mallory"
+        cofferd.restart()
+        again = Person("carol")
+        with pytest.raises(CallError) as refused:
+            again.create_task(project, "Say more")
+        assert refused.value.name == "Sandbox" and f"the uid {first} belongs to mallory" in refused.value.message
+        again.close()
+    finally:
+        user.unlink()
+        group.unlink(missing_ok=True)
+        cofferd.restart()
 
 
 def test_another_range_counts_only_when_nothing_has_uids_of_the_old_one(carol, project, cofferd):

@@ -61,6 +61,9 @@ def summary(task, what):
 def test_it_is_off_until_somebody_switches_it_on(desktop):
     assert desktop.systemctl("is-enabled", UNIT, check=False).stdout.strip() == "disabled"
     assert desktop.systemctl("is-active", UNIT, check=False).stdout.strip() == "inactive"
+    # Nor does whoever switches on what is to be on by default.
+    desktop.systemctl("preset", UNIT)
+    assert desktop.systemctl("is-enabled", UNIT, check=False).stdout.strip() == "disabled"
     shown = desktop.run("coffer", "notify", "status").stdout
     assert "off" in shown
     desktop.run("coffer", "notify", "on")

@@ -1,6 +1,7 @@
 """One task from its request to a commit in its owner's repository, in every flow, with the agent that needs no model."""
 
 import contextlib
+import os
 import sqlite3
 from pathlib import Path
 
@@ -121,6 +122,9 @@ def test_accepting_twice_is_accepting_once_and_another_digest_is_stale(carol, pr
     task.accept_plan()
     task.until("ready", seconds=120)
     digest = task.WorkDigest
+    with pytest.raises(CallError) as refused:
+        carol.call(task.path, "Task", "AcceptWork", "(sa{sv})", (task.PlanDigest, {}))
+    assert refused.value.name == "Stale"
     first = carol.call(task.path, "Task", "AcceptWork", "(sa{sv})", (digest, {}))[0]
     second = carol.call(task.path, "Task", "AcceptWork", "(sa{sv})", (digest, {}))[0]
     assert first == second == task.Candidate
@@ -140,8 +144,26 @@ def test_cancelling_takes_everything_away_but_the_history(carol, project, bus):
     assert task.events()
 
 
+def test_a_clean_up_that_something_is_in_the_way_of_is_tried_until_it_succeeds(carol, project, bus, journal):
+    task = carol.create_task(project, "hang")
+    task.until("plan-ready")
+    task.accept_plan()
+    bus.until(lambda: run("systemctl", "is-active", f"coffer-{task.id}-0-writer-1", check=False).stdout.strip() == "active",
+              sender="org.freedesktop.systemd1")
+    held = os.open(f"/run/cofferdam/img/t{task.id}", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        task.cancel()
+        said = journal.wait(f"step coffer-{task.id}-", COFFER_TASK=task.id)["MESSAGE"]
+        assert "which something still uses" in said
+        assert "cleaned-up" not in [event[3] for event in task.events()] and left_behind(task) != []
+    finally:
+        os.close(held)
+    bus.until(lambda: left_behind(task) == [] and "cleaned-up" in [event[3] for event in task.events()], seconds=90)
+
+
 def test_dirty_paths_are_told_and_left_alone(carol, project, repository):
     repository.write("notes.txt", "mine\n")
+    repository.write("greet.h", "int greet(const char* name);  /* mine */\n")
     task = carol.create_task(project, "Say more")
     task.until("plan-ready")
     task.accept_plan()
@@ -149,4 +171,6 @@ def test_dirty_paths_are_told_and_left_alone(carol, project, repository):
     task.accept_work()
     until_done(task)
     assert repository.run("cat", "notes.txt").stdout == "mine\n"
-    assert "notes.txt" not in repository.git("show", "--stat", "HEAD")
+    assert "mine" in repository.run("cat", "greet.h").stdout
+    assert repository.run("git", "status", "--porcelain").stdout == " M greet.h\n?? notes.txt\n"
+    assert repository.git("show", "--format=", "--name-only", "HEAD") == "instant.txt"
