@@ -103,7 +103,7 @@ TEST(Comments, AreToldWithWhoSaidThemTheNewestLast) {
 }
 
 TEST(Comments, LoseTheOldestWhenTheyAreTooLongAndSaySo) {
-  const std::string half(limits::kCommentsBytes / 2 - 100, 'x');
+  const std::string half(limits::kCommentsBytes / 2 - 30, 'x');
   const auto text = commentsText({{false, "oldest"}, {true, half + "1"}, {false, half + "2"}});
   EXPECT_TRUE(text.starts_with("(1 older left out, being too long)\n\n## The writer answered\n\nxxx"))
       << text.substr(0, 80);

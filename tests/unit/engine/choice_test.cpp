@@ -37,7 +37,7 @@ class ChoiceTest : public testing::Test {
     std::ofstream(directory_ / "agents" / (name + ".toml"))
         << "title = \"" << name << "\"\nproviders = [\"openai-responses\"]\ncommand = [\"" << program
         << "\", \"-m\", \"{model}\"]\n"
-        << more << "[output]\nprotocol = \"test\"\n";
+        << more << "[output]\nprotocol = \"test\"\nformat = \"text\"\n";
   }
   std::uint64_t addProvider(const std::string& name, bool machine, bool key) {
     store::Provider provider;

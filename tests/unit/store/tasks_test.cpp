@@ -76,8 +76,10 @@ TEST_F(TaskStore, AnswersAreKeptForATimeAndSoManyOfAUser) {
   ASSERT_TRUE(keep(1000, 0, 1));
   ASSERT_TRUE(keep(1001, 0, now));
   EXPECT_FALSE(*requests.find(1000, "r0", "Reply 1")) << "too old";
+  auto transaction = store_->transaction();
   for (std::uint64_t number = 1; number <= limits::kAnswersPerUser + 1; ++number)
     ASSERT_TRUE(keep(1000, number, now + number));
+  ASSERT_TRUE(transaction.finish());
   EXPECT_FALSE(*requests.find(1000, "r1", "Reply 1")) << "one too many";
   EXPECT_TRUE(*requests.find(1000, "r2", "Reply 1"));
   EXPECT_TRUE(*requests.find(1001, "r0", "Reply 1")) << "another user's are not touched";
