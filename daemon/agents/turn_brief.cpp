@@ -10,7 +10,7 @@ namespace coffer::agents {
 namespace {
 
 /// A TOML basic string. Written here and not by a library because it is the one thing of TOML we write.
-std::string quoted(std::string_view text) {
+std::string tomlText(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -68,16 +68,16 @@ std::string turnToml(const TurnBrief& brief) {
     text += '\n';
   };
   line("task", std::to_string(brief.task));
-  line("title", quoted(brief.title));
-  line("role", quoted(model::spell(brief.role)));
-  line("turn", quoted(model::spell(brief.kind)));
+  line("title", tomlText(brief.title));
+  line("role", tomlText(model::spell(brief.role)));
+  line("turn", tomlText(model::spell(brief.kind)));
   line("round", std::to_string(brief.round));
-  line("base", quoted(brief.base));
-  line("branch", quoted(brief.branch));
+  line("base", tomlText(brief.base));
+  line("branch", tomlText(brief.branch));
   if (brief.deadline != 0) line("deadline", timeText(brief.deadline));
   std::string commands;
   for (const auto& command : brief.commands)
-    commands += (commands.empty() ? "" : ", ") + quoted(command);
+    commands += (commands.empty() ? "" : ", ") + tomlText(command);
   line("commands", "[" + commands + "]");
   return text;
 }
