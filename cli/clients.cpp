@@ -164,6 +164,8 @@ sdbus::ObjectPath ManagerClient::addProvider(const std::string& name, const std:
                                              const Dictionary& options) {
   return proxy_->AddProvider(name, kind, options);
 }
+Dictionary ManagerClient::properties() { return proxy_->properties(); }
+std::vector<Dictionary> ManagerClient::checkSystem() { return proxy_->CheckSystem({}); }
 std::vector<ObjectEntry> ManagerClient::objects(std::string_view interface) { return proxy_->objects(interface); }
 
 void ManagerClient::subscribe(const Dictionary& options, std::function<void(std::uint64_t)> changed) {

@@ -131,6 +131,9 @@ class ManagerClient {
   std::pair<std::vector<EventEntry>, std::uint64_t> listEvents(std::uint64_t after, std::uint32_t limit,
                                                                const Dictionary& options);
   sdbus::ObjectPath addProvider(const std::string& name, const std::string& kind, const Dictionary& options);
+  Dictionary properties();
+  /// Each entry: name, state (ok, warning, failed), text, problem, remedy.
+  std::vector<Dictionary> checkSystem();
   /// Every object the caller may see that has this interface, in the order of their paths.
   std::vector<ObjectEntry> objects(std::string_view interface);
 

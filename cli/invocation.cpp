@@ -64,6 +64,7 @@ std::unique_ptr<CLI::App> commandLine(Invocation& invocation) {
   addAgentList(agent, invocation);
   addAgentTest(agent, invocation);
 
+  addDoctor(*app, invocation);
   addNotify(*app, invocation);
   addComplete(*app, invocation);
 

@@ -38,6 +38,7 @@ void addProviderRemove(CLI::App& parent, Invocation& invocation);
 void addAgentList(CLI::App& parent, Invocation& invocation);
 void addAgentTest(CLI::App& parent, Invocation& invocation);
 
+void addDoctor(CLI::App& parent, Invocation& invocation);
 void addNotify(CLI::App& parent, Invocation& invocation);
 void addComplete(CLI::App& parent, Invocation& invocation);
 

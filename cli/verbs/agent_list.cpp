@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "configuration_problems.hpp"
 #include "dbus/names.hpp"
 #include "model/visible_text.hpp"
 #include "session.hpp"
@@ -15,14 +17,15 @@ Outcome list(Session& session) {
   auto bus = session.connect();
   if (!bus) return std::unexpected(bus.error());
   const auto agents = (*bus)->manager().objects(names::kAgent);
+  const auto faults = configurationProblems(**bus);
   if (session.json()) {
     std::vector<Json> entries;
     for (const auto& agent : agents)
       entries.push_back(std::move(Json::of(agent.properties).add("Path", agent.path)));
-    session.print(Json().add("Agents", std::move(entries)));
+    session.print(Json().add("Agents", std::move(entries)).add("ConfigurationProblems", faults));
     return ExitCode::Done;
   }
-  if (agents.empty()) {
+  if (agents.empty() && faults.empty()) {
     session.note("No agent is known; their files are in /usr/lib/cofferdam/agents.\n");
     return ExitCode::Done;
   }
@@ -38,7 +41,16 @@ Outcome list(Session& session) {
          {std::to_string(smallNumberOf(agent, "Running"))},
          {usable ? "ready" : (problem.empty() ? "not installed" : problem), usable ? Tone::Good : Tone::Attention}});
   }
-  session.printTable(table);
+  // A fault leaves what was good before; where nothing was, there is no such agent.
+  for (const auto& name : namesWithProblems(faults, "agents")) {
+    const auto known =
+        std::ranges::any_of(agents, [&](const auto& agent) { return textOf(agent.properties, "Name") == name; });
+    if (!known) table.add({{model::visibleText(name), Tone::Strong}, {}, {}, {}, {"its file has a fault", Tone::Bad}});
+  }
+  if (!table.empty()) session.printTable(table);
+  for (const auto& name : namesWithProblems(faults, "agents"))
+    for (const auto& fault : problemsOf(faults, "agents", name))
+      session.note(model::visibleText(fault) + "\n");
   return ExitCode::Done;
 }
 

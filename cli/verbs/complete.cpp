@@ -96,6 +96,17 @@ Candidates objects(Session& session, std::string_view interface) {
   return found;
 }
 
+/// What the service says that a provider can be.
+Candidates kinds(Session& session) {
+  auto bus = session.connect();
+  if (!bus) return {};
+  const auto features = valueOf<Dictionary>((*bus)->manager().properties(), "Features");
+  Candidates found;
+  for (const auto& kind : textsOf(features, "provider-kinds"))
+    found.push_back({kind, {}});
+  return found;
+}
+
 Candidates fixed(std::initializer_list<const char*> words) {
   Candidates found;
   for (const auto* word : words)
@@ -119,7 +130,7 @@ Candidates valuesOf(Session& session, const std::string& name, const CLI::App& v
   if (name == "state")
     return fixed({"queued", "planning", "plan-ready", "writing", "verifying", "reviewing", "ready", "landing", "landed",
                   "done", "failed", "cancelled"});
-  if (name == "kind") return fixed({"anthropic", "openai", "openai-responses", "openai-chat"});
+  if (name == "kind") return kinds(session);
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "configuration_problems.hpp"
 #include "dbus/names.hpp"
 #include "model/visible_text.hpp"
 #include "session.hpp"
@@ -45,8 +46,9 @@ Outcome overview(Session& session) {
     TaskView view(task);
     (view.needsYou() ? waiting : running).push_back(std::move(view));
   }
+  const auto problems = configurationProblems(**bus);
   if (session.json()) {
-    session.print(Json().add("Tasks", Json::of(tasks)));
+    session.print(Json().add("Tasks", Json::of(tasks)).add("ConfigurationProblems", problems));
     return ExitCode::Done;
   }
   const auto now = currentTime();
@@ -57,6 +59,13 @@ Outcome overview(Session& session) {
     session.print("next: " + session.command(projects.empty() ? "project add DIR --test COMMAND" : "new \"...\"") +
                   "\n");
   }
+  if (!problems.empty())
+    session.print(
+        session.paint()(Tone::Attention,
+                        problems.size() == 1
+                            ? "A configuration file has a fault and does not count"
+                            : std::format("{} configuration files have faults and do not count", problems.size())) +
+        ": " + session.command("doctor") + "\n");
   return ExitCode::Done;
 }
 

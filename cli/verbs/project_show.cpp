@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <format>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "configuration_problems.hpp"
 #include "model/visible_text.hpp"
 #include "project_choice.hpp"
 #include "session.hpp"
@@ -12,14 +16,30 @@ namespace coffer::cli {
 
 namespace {
 
+/// What is wrong in the files of the agents it is to be worked on by; where it leaves a role to the machine, that of
+/// the machine.
+std::vector<std::string> faultsOf(const Dictionary& project, const std::vector<std::string>& all) {
+  constexpr std::size_t kRoles = 3;
+  const auto agents = mapOf(project, "Agents");
+  std::set<std::string> names;
+  for (const auto& [role, agent] : agents)
+    names.insert(agent.substr(0, agent.find_first_of(":/@")));
+  std::vector<std::string> faults;
+  for (const auto& name : names)
+    std::ranges::copy(problemsOf(all, "agents", name), std::back_inserter(faults));
+  if (agents.size() < kRoles) std::ranges::copy(problemsOf(all, "cofferdam", "cofferd"), std::back_inserter(faults));
+  return faults;
+}
+
 Outcome show(Session& session, const std::string& name) {
   auto bus = session.connect();
   if (!bus) return std::unexpected(bus.error());
   const auto chosen = chooseProject(session, **bus, name);
   if (!chosen) return std::unexpected(chosen.error());
   const auto& project = chosen->properties;
+  const auto faults = faultsOf(project, configurationProblems(**bus));
   if (session.json()) {
-    session.print(Json::of(project).add("Path", chosen->path));
+    session.print(Json::of(project).add("Path", chosen->path).add("ConfigurationProblems", faults));
     return ExitCode::Done;
   }
   session.print(session.paint()(Tone::Strong, model::visibleText(textOf(project, "Name"))) + "\n");
@@ -45,6 +65,8 @@ Outcome show(Session& session, const std::string& name) {
     add("Network", role + " = " + profile);
   // Commands are read in full or not at all, so nothing is cut to the terminal's width.
   session.print(table.text(session.paint(), std::nullopt, "  "));
+  for (const auto& fault : faults)
+    session.print("  " + session.paint()(Tone::Bad, "Fault") + "  " + model::visibleText(fault) + "\n");
   return ExitCode::Done;
 }
 

@@ -62,13 +62,14 @@ Outcome add(Session& session, const Options& options) {
 
 void addProviderAdd(CLI::App& parent, Invocation& invocation) {
   const auto options = std::make_shared<Options>();
-  Verb verb(
-      parent, invocation, "add",
-      "Makes a provider of models; its key is read from standard input, never from an argument",
-      {"provider add openai --kind openai < key", "provider add local --kind openai-chat --url http://127.0.0.1:8080"});
+  Verb verb(parent, invocation, "add",
+            "Makes a provider of models; its key is read from standard input, never from an argument",
+            {"provider add openai --kind openai < key",
+             "provider add proxy --kind openai --url https://models.example.org/v1"});
   verb.option("NAME", options->name, "Its name: a-z, 0-9 and dashes").required();
   // Kinds are files of the machine, so only the service knows them all.
-  verb.option("--kind", options->kind, "anthropic, openai, another file in providers/, or a protocol: openai-chat")
+  verb.option("--kind", options->kind,
+              "anthropic, openai or another file in providers/; or a protocol: openai-chat, openai-responses")
       .required();
   verb.option("--url", options->url, "Where requests go, by default the kind's public address");
   verb.flag("--machine", options->machine, "It belongs to the machine, not to you; needs an administrator");

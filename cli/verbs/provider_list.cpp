@@ -33,8 +33,7 @@ Outcome list(Session& session) {
     return ExitCode::Done;
   }
   if (providers.empty()) {
-    session.note("There are no providers.\nnext: " + session.command("provider add NAME --kind anthropic|openai") +
-                 "\n");
+    session.note("There are no providers.\nnext: " + session.command("provider add openai --kind openai") + "\n");
     return ExitCode::Done;
   }
   Table table({{"NAME"}, {"KIND"}, {"OF"}, {"KEY"}, {"ADDRESS"}});

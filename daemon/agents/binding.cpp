@@ -27,17 +27,18 @@ std::expected<Binding, std::string> Binding::parse(std::string_view text) {
     result.provider = text.substr(at + 1);
     text = text.substr(0, at);
     if (result.provider.empty())
-      return std::unexpected("an agent is AGENT[/MODEL][@PROVIDER]; the provider after @ is missing");
+      return std::unexpected("an agent is AGENT[:MODEL][@PROVIDER]; the provider after @ is missing");
   }
-  if (const auto slash = text.find('/'); slash != std::string_view::npos) {
-    result.model = text.substr(slash + 1);
-    text = text.substr(0, slash);
+  // People write a colon, the bus gives a slash; a name of an agent has neither.
+  if (const auto end = text.find_first_of(":/"); end != std::string_view::npos) {
+    result.model = text.substr(end + 1);
+    text = text.substr(0, end);
     if (result.model.empty())
-      return std::unexpected("an agent is AGENT[/MODEL][@PROVIDER]; the model after / is missing");
+      return std::unexpected("an agent is AGENT[:MODEL][@PROVIDER]; the model after the name is missing");
   }
   result.agent = text;
   if (result.agent.empty() || !isName(result.agent))
-    return std::unexpected("an agent is AGENT[/MODEL][@PROVIDER]; not the name of an agent: " + result.agent);
+    return std::unexpected("an agent is AGENT[:MODEL][@PROVIDER]; not the name of an agent: " + result.agent);
   if (!isName(result.provider)) return std::unexpected("not the name of a provider: " + result.provider);
   if (!isModel(result.model)) return std::unexpected("not the name of a model: " + result.model);
   return result;

@@ -13,7 +13,8 @@ struct Binding {
   std::string model;
   std::string provider;
 
-  /// `AGENT[/MODEL][@PROVIDER]`; a model may hold slashes. The error is a sentence.
+  /// `AGENT[:MODEL][@PROVIDER]`, or with a slash for the colon, as text() writes it; a model may hold both. The error
+  /// is a sentence.
   static std::expected<Binding, std::string> parse(std::string_view text);
   [[nodiscard]] std::string text() const;
   /// This binding with what it does not say taken from `below`. Model and provider belong to an agent: they are taken

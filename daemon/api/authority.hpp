@@ -5,6 +5,11 @@
 
 namespace coffer::api {
 
+/// What is wrong, and what mends it, when polkit gives no answer: a refused call and a check of the system say the
+/// same.
+inline constexpr auto kPolkitAway = "polkit does not answer, so nobody but root may do anything";
+inline constexpr auto kPolkitRemedy = "systemctl restart polkit; where it is not installed: apt install polkitd";
+
 /// Whether somebody is authorised for a polkit action. The seam behind which polkit is.
 class Authority {
  public:

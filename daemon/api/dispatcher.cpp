@@ -58,7 +58,7 @@ void Dispatcher::take(const CallPointer& call) {
         if (!visible(*admitted)) return unknownObject(*admitted);
         route(admitted);
       },
-      [this](const CallPointer& denied) { unknownObject(*denied); });
+      [this](const CallPointer& denied, auto) { unknownObject(*denied); });
 }
 
 std::optional<Ownership> Dispatcher::ownerOf(const Call& call) const {
@@ -235,7 +235,7 @@ void Dispatcher::admit(const CallPointer& call, Action action) {
         }
         run(admitted);
       },
-      [this, needed](const CallPointer& denied) {
+      [this, needed](const CallPointer& denied, Authority::Verdict verdict) {
         if (worthALine(denied->caller.uid))
           log::write(log::Level::Notice,
                      std::format("uid {} was refused {}: {}", denied->caller.uid, denied->member(), needed),
@@ -243,6 +243,8 @@ void Dispatcher::admit(const CallPointer& call, Action action) {
                       {names::kFieldMember, std::format("{}.{}", denied->interface(), denied->member())},
                       {names::kFieldAction, std::string(needed)}},
                      names::kMessageDenied);
+        if (verdict == Authority::Verdict::Unavailable)
+          return denied->fail({ErrorCode::AccessDenied, std::format("{}. To mend it: {}", kPolkitAway, kPolkitRemedy)});
         denied->fail({ErrorCode::AccessDenied,
                       std::format("polkit does not allow you {} (as needed for {}); work in an active session, "
                                   "become a member of the group {}, or authenticate",
@@ -258,7 +260,7 @@ bool Dispatcher::worthALine(uid_t uid) {
   return ++told.count <= limits::kDenialLines;
 }
 
-void Dispatcher::authorise(const CallPointer& call, std::string_view action, Next allowed, Next denied) {
+void Dispatcher::authorise(const CallPointer& call, std::string_view action, Next allowed, Denied denied) {
   // Who has everything is not asked for more; with polkit gone, root still gets in.
   if (call->caller.uid == 0) return allowed(call);
   if (asking_[call->caller.uid] >= limits::kAuthorisationsPerUser)
@@ -270,7 +272,10 @@ void Dispatcher::authorise(const CallPointer& call, std::string_view action, Nex
                                      .interactive = call->interactive()};
   authority_.check(question, [this, call, allowed = std::move(allowed), denied = std::move(denied)](auto verdict) {
     if (--asking_[call->caller.uid] == 0) asking_.erase(call->caller.uid);
-    (verdict == Authority::Verdict::Yes ? allowed : denied)(call);
+    if (verdict == Authority::Verdict::Yes)
+      allowed(call);
+    else
+      denied(call, verdict);
   });
 }
 

@@ -255,21 +255,20 @@ void ManagerInterface::listEvents(const CallPointer& call) {
 }
 
 void ManagerInterface::addProvider(const CallPointer& call) {
-  withArguments<std::string, std::string, Dictionary>(call, [&](const std::string& name, const std::string& kind,
-                                                                Dictionary values) {
-    Options options(std::move(values));
-    const auto request = requestOf(*call, options);
-    const auto baseUrl = takeText(options, "base-url").value_or("");
-    const bool machine = options.take<bool>("machine").value_or(false);
-    if (const auto good = checkName(name); !good) options.refuse(good.error().code, good.error().message);
-    if (const auto good = checkName(kind); !good)
-      options.refuse(ErrorCode::InvalidArgument, "there is no such kind of provider; see provider-kinds in Features");
-    if (const auto good = options.finish(); !good) return call->fail(good.error());
-    backend_.addProvider(request, name, kind, baseUrl, machine,
-                         answering<std::uint64_t>(call, [](Writer& writer, std::uint64_t id) {
-                           writer.append(pathOf(ObjectKind::Provider, id));
-                         }));
-  });
+  withArguments<std::string, std::string, Dictionary>(
+      call, [&](const std::string& name, const std::string& kind, Dictionary values) {
+        Options options(std::move(values));
+        const auto request = requestOf(*call, options);
+        const auto baseUrl = takeText(options, "base-url").value_or("");
+        const bool machine = options.take<bool>("machine").value_or(false);
+        if (const auto good = checkName(name); !good) options.refuse(good.error().code, good.error().message);
+        if (const auto good = options.finish(); !good) return call->fail(good.error());
+        // What can be no name of a kind is refused like a kind that there is not: with those there are.
+        backend_.addProvider(request, name, checkName(kind) ? kind : "", baseUrl, machine,
+                             answering<std::uint64_t>(call, [](Writer& writer, std::uint64_t id) {
+                               writer.append(pathOf(ObjectKind::Provider, id));
+                             }));
+      });
 }
 
 void ManagerInterface::subscribe(const CallPointer& call) {

@@ -81,6 +81,7 @@ void writeCheckRow(Writer& writer, const CheckView& check) {
     writer.entry("name", check.name);
     writer.entry("state", check.state);
     writer.entry("text", check.text);
+    writer.entry("problem", check.problem);
     writer.entry("remedy", check.remedy);
   });
 }

@@ -161,9 +161,10 @@ struct FindingView {
 
 struct CheckView {
   std::string name;
-  std::string state;  ///< ok, missing, accepted
-  std::string text;
-  std::string remedy;
+  std::string state;    ///< ok, warning, failed
+  std::string text;     ///< what was found
+  std::string problem;  ///< what is wrong; empty when nothing is
+  std::string remedy;   ///< what mends it
 };
 
 }  // namespace coffer::api

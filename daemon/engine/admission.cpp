@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "engine/machine_checks.hpp"
 #include "os/event.hpp"
 
 namespace coffer::engine {
@@ -82,6 +83,9 @@ std::optional<model::Waiting> spaceRefusal(const Applicant& applicant, const std
     promised += other.space.rest;
     if (other.owner == applicant.owner) promisedToUser += other.space.rest;
   }
+  if (const auto check = diskCheck(disk, limits); check.state != CheckState::Ok)
+    return model::Waiting{"space", "It waits for room on the disk: " + check.problem + ". To mend it: " + check.remedy +
+                                       ". It goes on by itself."};
   const auto wanted = promised + applicant.space.rest + limits.floorBytes;
   if (disk.free < wanted)
     return model::Waiting{"space", "It waits for room on the disk: /var/lib/cofferdam has " + mebibytes(disk.free) +
@@ -121,7 +125,7 @@ Error refusedNow(const model::Waiting& why) {
       "or delete tasks, or remove projects, then try again"};
 }
 
-std::uint64_t Admission::userBytes(std::uint32_t owner) {
+std::uint64_t Admission::userBytes(std::uint32_t owner) const {
   std::uint64_t bytes = 0;
   for (const auto task : sources_.tasksOf(owner))
     bytes += imageSpace(sources_.places, task).used;

@@ -93,6 +93,8 @@ class Admission {
   void reconsider();
   /// Whether anybody waits.
   [[nodiscard]] bool contended() const { return !waiters_.empty(); }
+  /// Bytes that all images of this user's tasks have allocated, and that their projects take.
+  [[nodiscard]] std::uint64_t userBytes(std::uint32_t owner) const;
   /// What the task waits for here; nothing when it does not.
   [[nodiscard]] std::optional<model::Waiting> waiting(std::uint64_t task) const;
 
@@ -103,7 +105,6 @@ class Admission {
     Completion<bool> admitted;
   };
   [[nodiscard]] std::optional<model::Waiting> judge(Applicant& applicant);
-  [[nodiscard]] std::uint64_t userBytes(std::uint32_t owner);
   Detached watchSpace();
 
   Sources sources_;

@@ -10,6 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/bus_property.hpp"
+#include "engine/check_limits.hpp"
+#include "engine/machine_checks.hpp"
+#include "engine/sandbox_needs.hpp"
 #include "engine/unit_input.hpp"
 #include "model/limits.hpp"
 #include "os/beneath.hpp"
@@ -46,15 +50,25 @@ bool limited(const char* file, std::uint64_t most) {
   return error == std::errc{} && value <= most;
 }
 
-Error doesNotHold(std::string_view property, std::string_view why) {
-  return {ErrorCode::Sandbox,
-          "no sandbox is started, because on this machine " + std::string(property) + " does not hold (" +
-              std::string(why) +
-              "): look for drop-ins of coffer-.service.d and service.d that set it, and at journalctl -u " + kUnit +
-              "; then retry."};
+constexpr auto kCheck = "sandbox";
+
+Check broken(std::string problem, std::string remedy) {
+  return fails(kCheck, "does not hold", std::move(problem), std::move(remedy));
 }
 
-std::expected<void, Error> judge(const Records& report) {
+Check doesNotHold(std::string_view property, std::string_view why) {
+  return broken("on this machine " + std::string(property) + " does not hold (" + std::string(why) + ")",
+                std::string("look for drop-ins of coffer-.service.d and service.d that set it, and at journalctl -u ") +
+                    kUnit + "; then coffer retry the tasks that wait");
+}
+
+// What was in the way of the try itself.
+Check notTried(const Error& why) {
+  return broken("it could not be tried whether sandboxes hold (" + why.message + ")",
+                std::string("journalctl -u ") + kUnit + " -u cofferd says more; then coffer retry the tasks that wait");
+}
+
+std::expected<void, Check> judge(const Records& report) {
   for (const auto& promise : sandbox::kPromises) {
     bool held = false;
     std::string why = "it was not reported";
@@ -75,30 +89,6 @@ std::expected<void, Error> judge(const Records& report) {
 
 }  // namespace
 
-std::vector<std::string> missingControllers() {
-  const auto text = " " + readSmall("/sys/fs/cgroup/cgroup.controllers");
-  std::vector<std::string> missing;
-  for (const char* controller : {"memory", "pids"}) {
-    const auto at = text.find(std::string(" ") + controller);
-    const auto end = at == std::string::npos ? at : at + 1 + std::strlen(controller);
-    if (at == std::string::npos || (end < text.size() && text[end] != ' ' && text[end] != '\n'))
-      missing.emplace_back(controller);
-  }
-  return missing;
-}
-
-std::optional<Error> controllersRefused(const std::vector<std::string>& accepted) {
-  for (const auto& controller : missingControllers()) {
-    if (std::ranges::find(accepted, controller) != accepted.end()) continue;
-    return Error{ErrorCode::Sandbox, "this machine's cgroups lack the " + controller +
-                                         " controller, so a sandbox's limit on it would not hold; boot with a unified "
-                                         "hierarchy that has it, or let an administrator accept that in "
-                                         "/etc/cofferdam/cofferd.toml: accept-missing = [\"" +
-                                         controller + "\"]"};
-  }
-  return std::nullopt;
-}
-
 std::string Canary::record() const { return context_.places.runtime + "/canary"; }
 
 bool Canary::proven() const {
@@ -106,9 +96,14 @@ bool Canary::proven() const {
   return ::lstat(record().c_str(), &status) == 0;
 }
 
+Check Canary::check() const {
+  if (proven()) return good(kCheck, "what sandboxes rest on was tried since the boot and holds");
+  if (broken_) return *broken_;
+  return good(kCheck, "what sandboxes rest on will be tried before the first run since the boot");
+}
+
 Async<std::expected<void, Error>> Canary::prove(std::vector<std::string> accepted) {
-  if (context_.obstacle) co_return std::unexpected(*context_.obstacle);
-  if (auto refused = controllersRefused(accepted)) co_return std::unexpected(*std::move(refused));
+  if (auto met = co_await needsMet(context_, std::move(accepted)); !met) co_return met;
   if (flying_) {
     Completion<Result> over;
     waiting_.push_back(over);
@@ -118,14 +113,16 @@ Async<std::expected<void, Error>> Canary::prove(std::vector<std::string> accepte
   flying_ = true;
   const auto missing = missingControllers();
   const auto has = [&](const char* controller) { return std::ranges::find(missing, controller) == missing.end(); };
-  auto result = co_await fly(has("memory"), has("pids"));
-  if (result) {
+  auto held = co_await fly(has("memory"), has("pids"));
+  Result result;
+  if (held) {
     broken_.reset();
     if (auto runtime = os::openDirectory(context_.places.runtime))
       static_cast<void>(os::writeFile(runtime->get(), "canary", {}, 0600));
     log::info("what sandboxes rest on holds on this machine");
   } else {
-    broken_ = result.error();
+    broken_ = held.error();
+    result = std::unexpected(refusalOf(*broken_));
     log::error(result.error().message);
   }
   flying_ = false;
@@ -134,9 +131,12 @@ Async<std::expected<void, Error>> Canary::prove(std::vector<std::string> accepte
   co_return result;
 }
 
-Async<Canary::Result> Canary::fly(bool memory, bool pids) {
+Async<Canary::Held> Canary::fly(bool memory, bool pids) {
+  if (auto systemd = systemdCheck(co_await readProperty(context_.bus, kSystemdVersion, limits::kSystemCheckTime));
+      systemd.state == CheckState::Failed)
+    co_return std::unexpected(std::move(systemd));
   auto uid = context_.uid(model::UidPart::Sandbox, 0, kUnit);
-  if (!uid) co_return std::unexpected(uid.error());
+  if (!uid) co_return std::unexpected(notTried(uid.error()));
   // What an earlier one left is in the way of this one, and what this one leaves would be in the next one's.
   co_await context_.systemd->remove(std::string(kUnit) + ".service");
   auto result = co_await tryOut(*uid, memory, pids);
@@ -149,25 +149,25 @@ Async<Canary::Result> Canary::fly(bool memory, bool pids) {
   co_return result;
 }
 
-Async<Canary::Result> Canary::tryOut(std::uint32_t uid, bool memory, bool pids) {
+Async<Canary::Held> Canary::tryOut(std::uint32_t uid, bool memory, bool pids) {
   const std::string service = std::string(kUnit) + ".service";
   auto identity = context_.identities.announce(uid);
-  if (!identity) co_return std::unexpected(identity.error());
+  if (!identity) co_return std::unexpected(notTried(identity.error()));
   auto listeners = context_.walls->createNetns(kUnit);
-  if (!listeners) co_return std::unexpected(listeners.error());
+  if (!listeners) co_return std::unexpected(notTried(listeners.error()));
   struct stat network{};
   if (::stat(context_.places.netns(kUnit).c_str(), &network) < 0)
-    co_return std::unexpected(Error{ErrorCode::Sandbox, "the network namespace of coffer-canary is not there"});
+    co_return std::unexpected(notTried({ErrorCode::Sandbox, "the network namespace of coffer-canary is not there"}));
   Records request;
   request.add("network", static_cast<std::uint64_t>(network.st_ino));
   for (const char* kind : {"ipc", "user"})
     request.add(std::string("host.") + kind, linkOf(std::string("/proc/self/ns/") + kind));
   std::vector<InputFile> files = {{"request", request.serialize()}, {"src/", {}}};
   auto in = writeInput(context_.places, kUnit, *identity, files);
-  if (!in) co_return std::unexpected(in.error());
+  if (!in) co_return std::unexpected(notTried(in.error()));
   std::vector<std::string> points = {"home", "out"};
   auto out = makeOutput(context_.places, kUnit, uid, points);
-  if (!out) co_return std::unexpected(out.error());
+  if (!out) co_return std::unexpected(notTried(out.error()));
 
   sandbox::AgentSpec spec;
   spec.sealed.name = kUnit;
@@ -187,18 +187,16 @@ Async<Canary::Result> Canary::tryOut(std::uint32_t uid, bool memory, bool pids) 
   slice->set("Description", "Cofferdam looks whether its sandboxes hold");
   auto unit = std::make_shared<sandbox::Unit>(sandbox::agentUnit(spec));
 
-  Result result;
+  Held result;
   auto sliced = co_await context_.systemd->startUnit(slice);
   if (!sliced && sliced.error().code != ErrorCode::Busy) {
-    result = sliced;
+    result = std::unexpected(notTried(sliced.error()));
   } else if (auto started = co_await context_.systemd->startUnit(unit); !started) {
-    result = started;
+    result = std::unexpected(notTried(started.error()));
   } else if (auto end = co_await context_.systemd->waitForEnd(service); !end) {
-    result = std::unexpected(end.error());
+    result = std::unexpected(notTried(end.error()));
   } else if (!*end || !(*end)->success()) {
-    result = std::unexpected(Error{ErrorCode::Sandbox,
-                                   "no sandbox is started, because coffer-canary did not end as it "
-                                   "should; journalctl -u coffer-canary says why"});
+    result = std::unexpected(notTried({ErrorCode::Sandbox, "coffer-canary did not end as it should"}));
   } else if (memory && !limited("memory.max", kLimits.memoryBytes)) {
     result = std::unexpected(doesNotHold("MemoryMax=", "the kernel has no such limit"));
   } else if (pids && !limited("pids.max", kLimits.tasks)) {
@@ -208,7 +206,7 @@ Async<Canary::Result> Canary::tryOut(std::uint32_t uid, bool memory, bool pids) 
     auto bytes = directory ? os::readBeneath(directory->get(), "report", limits::kReportBytes)
                            : std::expected<std::string, Error>(std::unexpected(directory.error()));
     auto report = bytes ? Records::parse(*bytes) : std::unexpected(bytes.error().message);
-    result = report ? judge(*report) : std::unexpected(Error{ErrorCode::Sandbox, report.error()});
+    result = report ? judge(*report) : std::unexpected(notTried({ErrorCode::Sandbox, report.error()}));
   }
   co_return result;
 }

@@ -5,11 +5,13 @@
 
 #include "agents/binding.hpp"
 #include "dbus/names.hpp"
+#include "engine/agent_checks.hpp"
 #include "engine/agent_trial.hpp"
 #include "engine/asked.hpp"
 #include "engine/choice.hpp"
 #include "engine/engine.hpp"
 #include "engine/keep.hpp"
+#include "engine/sandbox_needs.hpp"
 #include "engine/snapshot.hpp"
 #include "engine/views.hpp"
 #include "model/digest.hpp"
@@ -205,6 +207,10 @@ void Engine::addProject(const api::Request& request, const std::string& director
 }
 
 Detached Engine::addProjectNow(api::Request request, store::Project project, api::Done<std::uint64_t> done) {
+  if (auto met = co_await needsMet(context_, configuration_.current().acceptMissing); !met) {
+    done(std::unexpected(met.error()));
+    co_return;
+  }
   const auto made = once(request, "AddProject", [&]() -> std::expected<std::string, Error> {
     auto id = store_->projects().add(project);
     if (!id) return std::unexpected(id.error());

@@ -5,6 +5,7 @@
 
 #include "agents/turn_command.hpp"
 #include "engine/accounts.hpp"
+#include "engine/agent_checks.hpp"
 
 namespace coffer::engine {
 namespace {
@@ -12,13 +13,6 @@ namespace {
 // The machine's key is spent by whom its list names; the list is empty at first.
 bool maySpend(const store::Provider& provider, std::uint32_t owner) {
   return !provider.machine || holds({provider.users, provider.groups}, owner);
-}
-
-bool serves(const agents::ProviderFile& file, const agents::Descriptor& descriptor) {
-  for (const auto wanted : descriptor.providers)
-    for (const auto kind : file.kinds)
-      if (kind == wanted) return true;
-  return false;
 }
 
 std::expected<void, Error> chooseProvider(store::Store& store, const agents::DataSet<agents::ProviderFile>& files,
@@ -50,8 +44,7 @@ std::expected<void, Error> chooseProvider(store::Store& store, const agents::Dat
     return std::unexpected(Error{ErrorCode::NoProvider, "the provider " + choice.binding.provider +
                                                             " is not there, has no key, or cannot serve " +
                                                             choice.descriptor.title + ": coffer provider list"});
-  return std::unexpected(Error{ErrorCode::NoProvider, "there is no provider with a key for " + choice.descriptor.title +
-                                                          ": add one with coffer provider add"});
+  return std::unexpected(refusalOf(noProvider(choice.descriptor, files), ErrorCode::NoProvider));
 }
 
 }  // namespace
@@ -64,14 +57,11 @@ std::expected<Choice, Error> choose(store::Store& store, const agents::DataSet<a
   Choice choice;
   choice.binding = std::move(*parsed);
   const auto* known = agents.find(choice.binding.agent);
-  if (!known)
-    return std::unexpected(
-        Error{ErrorCode::NoAgent, "there is no agent called " + choice.binding.agent + ": coffer agent list"});
+  if (!known) return std::unexpected(refusalOf(agentCheck(choice.binding.agent, agents, "this task"), ErrorCode::NoAgent));
   choice.descriptor = *known;
   if (auto named = agents::checkModel(choice.descriptor, choice.binding.model); !named)
     return std::unexpected(named.error());
-  const auto& kinds = choice.descriptor.providers;
-  if (kinds.empty() || kinds.front() == agents::ProviderKind::None) return choice;
+  if (!needsProvider(choice.descriptor)) return choice;
   if (auto chosen = chooseProvider(store, providers, owner, choice); !chosen) return std::unexpected(chosen.error());
   return choice;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
 #include "dbus/error.hpp"
@@ -23,6 +24,7 @@ namespace coffer::engine {
 class Context {
  public:
   sd_event* event = nullptr;
+  sd_bus* bus = nullptr;
   sandbox::Systemd* systemd = nullptr;
   walls::WallsClient* walls = nullptr;
   store::Store* store = nullptr;

@@ -13,6 +13,7 @@
 #include "dbus/names.hpp"
 #include "engine/host_rules.hpp"
 #include "engine/keep.hpp"
+#include "engine/sandbox_needs.hpp"
 #include "engine/sweep.hpp"
 #include "engine/uid_clash.hpp"
 #include "engine/views.hpp"
@@ -68,6 +69,7 @@ Engine::Engine(sd_event* event, sd_bus* bus)
       risky_(folders("risky"), ".toml",
              [](auto text, auto name, auto file) { return agents::readRisky(text, name, file); }) {
   context_.event = event;
+  context_.bus = bus;
 }
 
 Engine::~Engine() = default;
@@ -95,6 +97,8 @@ std::expected<void, Error> Engine::start() {
   walls_ = std::make_unique<walls::WallsClient>();
   context_.walls = walls_.get();
   canary_ = std::make_unique<Canary>(context_);
+  systemCheck_ = std::make_unique<SystemCheck>(
+      SystemCheck::Sources{context_, *canary_, configuration_, [this] { return configurationProblems(); }});
   keys_ = std::make_unique<KeyVault>(context_.event, places.keys());
   if (const auto known = store_->providers().list(std::nullopt))
     for (const auto& provider : *known)
@@ -159,7 +163,7 @@ void Engine::readFiles() {
   providers_.reload();
   prompts_.reload();
   risky_.reload();
-  for (const auto& problem : manager({0, true}).configurationProblems)
+  for (const auto& problem : configurationProblems())
     log::write(log::Level::Warning, problem, {{names::kFieldFile, problem.substr(0, problem.find(':'))}},
                names::kMessageConfiguration);
 }
@@ -199,8 +203,8 @@ std::expected<void, Error> Engine::applyRules() {
 
 std::expected<void, Error> Engine::machineCanSeal() const {
   if (context_.obstacle) return std::unexpected(*context_.obstacle);
-  if (auto refused = controllersRefused(configuration_.current().acceptMissing))
-    return std::unexpected(*std::move(refused));
+  if (const auto failed = firstFailed(kernelChecks(configuration_.current().acceptMissing)))
+    return std::unexpected(refusalOf(*failed));
   return {};
 }
 

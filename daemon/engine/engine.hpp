@@ -21,6 +21,7 @@
 #include "engine/context.hpp"
 #include "engine/key_vault.hpp"
 #include "engine/scheduler.hpp"
+#include "engine/system_check.hpp"
 #include "workers/record.hpp"
 
 namespace coffer::engine {
@@ -94,10 +95,13 @@ class Engine : public api::Backend {
   /// it.
   Async<Done> swept();
   void readFiles();
+  [[nodiscard]] std::vector<std::string> configurationProblems() const;
+  Detached checkSystemNow(api::Caller caller, api::Done<std::vector<api::CheckView>> done);
+  /// What concerns one user: agents, providers, their share of the disk.
+  [[nodiscard]] std::vector<Check> checksOf(const api::Caller& caller) const;
   void checkUids();
   std::expected<void, Error> applyRules();
   [[nodiscard]] const agents::ProviderFile* providerFile(const std::string& kind, const std::string& baseUrl) const;
-  [[nodiscard]] std::vector<std::string> providerKinds() const;
   std::expected<void, Error> machineCanSeal() const;
   std::expected<std::map<model::Role, std::string>, Error> bindings(const model::Flow& flow,
                                                                     const store::Project& project,
@@ -133,6 +137,7 @@ class Engine : public api::Backend {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<KeyVault> keys_;
   std::unique_ptr<Canary> canary_;
+  std::unique_ptr<SystemCheck> systemCheck_;
   std::unique_ptr<Scheduler> scheduler_;
   api::Observer* observer_ = nullptr;
   bool isSwept_ = false;

@@ -1,11 +1,11 @@
 // What concerns providers: whose they are, where they are, and their keys.
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "dbus/names.hpp"
 #include "engine/accounts.hpp"
+#include "engine/agent_checks.hpp"
 #include "engine/asked.hpp"
 #include "engine/engine.hpp"
 #include "engine/host_rules.hpp"
@@ -38,16 +38,6 @@ const agents::ProviderFile* Engine::providerFile(const std::string& kind, const 
   return found;
 }
 
-std::vector<std::string> Engine::providerKinds() const {
-  std::set<std::string> kinds;
-  for (const auto& [name, file] : providers_.all()) {
-    kinds.insert(name);
-    for (const auto kind : file.kinds)
-      kinds.emplace(agents::providerKindName(kind));
-  }
-  return {kinds.begin(), kinds.end()};
-}
-
 void Engine::addProvider(const api::Request& request, const std::string& name, const std::string& kind,
                          const std::string& baseUrl, bool machine, api::Done<std::uint64_t> done) {
   const auto operation = "AddProvider " + name;
@@ -58,9 +48,10 @@ void Engine::addProvider(const api::Request& request, const std::string& name, c
   const auto* file = providerFile(kind, baseUrl);
   if (!file) {
     std::string known;
-    for (const auto& each : providerKinds())
+    for (const auto& each : providerKinds(providers_))
       known += (known.empty() ? "" : ", ") + each;
-    return done(invalid("there is no kind of provider " + kind + "; there are " + known));
+    return done(
+        invalid("there is no kind of provider " + (kind.empty() ? "of that name" : kind) + "; there are " + known));
   }
   store::Provider provider;
   provider.owner = request.caller.uid;

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "engine/agent_checks.hpp"
 #include "engine/engine.hpp"
+#include "engine/sandbox_needs.hpp"
 #include "engine/views.hpp"
 #include "model/actions.hpp"
 #include "model/digest.hpp"
@@ -104,11 +106,11 @@ std::vector<std::uint64_t> Engine::objects(api::ObjectKind kind, std::optional<u
 api::ManagerView Engine::manager(const api::Caller& caller) const {
   api::ManagerView view;
   view.backends = {"service"};
-  std::vector<std::string> flows;
+  api::Strings flows;
   for (const auto& [name, flow] : flows_.all())
     flows.push_back(name);
   view.features.emplace("flows", std::move(flows));
-  view.features.emplace("provider-kinds", providerKinds());
+  view.features.emplace("provider-kinds", providerKinds(providers_));
   view.features.emplace("missing-controllers", missingControllers());
   view.features.emplace("accepted-missing", configuration_.current().acceptMissing);
   const auto whose = caller.administrator ? std::nullopt : std::optional<uid_t>(caller.uid);
@@ -125,11 +127,7 @@ api::ManagerView Engine::manager(const api::Caller& caller) const {
       }
     }
   }
-  auto& problems = view.configurationProblems;
-  if (!configuration_.problem().empty()) problems.push_back(configuration_.problem());
-  for (const auto* list :
-       {&agents_.problems(), &flows_.problems(), &providers_.problems(), &prompts_.problems(), &risky_.problems()})
-    problems.insert(problems.end(), list->begin(), list->end());
+  view.configurationProblems = configurationProblems();
   return view;
 }
 
@@ -272,41 +270,6 @@ std::expected<api::Content, Error> Engine::text(std::uint64_t id, const std::str
     if (auto content = fileContent(directory, it->start.step, {})) return content;
   }
   return none(what);
-}
-
-void Engine::checkSystem(const api::Caller&, api::Done<std::vector<api::CheckView>> done) {
-  std::vector<api::CheckView> checks;
-  const auto& accepted = configuration_.current().acceptMissing;
-  const auto missing = missingControllers();
-  for (const std::string controller : {"memory", "pids"}) {
-    api::CheckView check;
-    check.name = "cgroup-" + controller;
-    const bool lacks = std::ranges::find(missing, controller) != missing.end();
-    const bool ok = std::ranges::find(accepted, controller) != accepted.end();
-    check.state = !lacks ? "ok" : ok ? "accepted" : "missing";
-    check.text =
-        !lacks ? "limits on " + controller + " hold" : "limits on " + controller + " do not hold on this machine";
-    if (lacks && !ok) check.remedy = "boot with a unified cgroup hierarchy that has the controller";
-    checks.push_back(std::move(check));
-  }
-  checks.push_back({"uids", context_.obstacle ? "missing" : "ok",
-                    context_.obstacle ? context_.obstacle->message : "nobody else has uids of Cofferdam's range",
-                    context_.obstacle ? "see uid-base in /etc/cofferdam/cofferd.toml" : ""});
-  const auto& broken = canary_->broken();
-  const bool proven = canary_->proven();
-  checks.push_back({"sandbox", !proven && broken ? "missing" : "ok",
-                    proven   ? "what sandboxes rest on was tried since the boot and holds"
-                    : broken ? broken->message
-                             : "what sandboxes rest on will be tried before the first run since the boot",
-                    !proven && broken ? "mend what is named, then retry the tasks that wait" : ""});
-  const auto hello = walls_->hello();
-  checks.push_back({"walls", hello ? "ok" : "missing", hello ? "coffer-walls answers" : hello.error().message,
-                    hello ? "" : "systemctl restart coffer-walls.service"});
-  for (const auto& agent : agents({}))
-    checks.push_back({"agent-" + agent.name, agent.installed ? "ok" : "missing",
-                      agent.installed ? "installed" : agent.problem,
-                      agent.installed ? "" : "install it below /opt/agents with npm --prefix"});
-  done(std::move(checks));
 }
 
 }  // namespace coffer::engine

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dbus/names.hpp"
+#include "engine/sandbox_needs.hpp"
 #include "engine/session.hpp"
 #include "engine/sweep.hpp"
 #include "model/limits.hpp"
@@ -21,7 +22,7 @@ constexpr std::uint64_t kCleanUpPauseUs = 1'000'000;
 constexpr std::uint64_t kCleanUpPauseMaxUs = 300'000'000;
 
 bool takesSlot(model::StepKind kind) { return kind == model::StepKind::Turn || kind == model::StepKind::Gate; }
-AdmissionLimits admissionLimits(const agents::Configuration& configuration) {
+AdmissionLimits limitsOf(const agents::Configuration& configuration) {
   AdmissionLimits limits;
   limits.places = placesOf(configuration);
   limits.placesOfUser = placesOfUser(configuration);
@@ -61,9 +62,11 @@ Scheduler::Scheduler(Context& context, Canary& canary, Settings settings, Told t
       canary_(canary),
       settings_(settings),
       told_(std::move(told)),
-      admission_({context.event, context.places, [this] { return admissionLimits(settings_.configuration->current()); },
+      admission_({context.event, context.places, [this] { return admissionLimits(); },
                   [this](std::uint32_t owner) { return tasksOf(*context_.store, owner); },
                   [this](std::uint32_t owner) { return projectsOf(*context_.store, owner); }, std::move(waits)}) {}
+
+AdmissionLimits Scheduler::admissionLimits() const { return limitsOf(settings_.configuration->current()); }
 
 void Scheduler::resume() {
   resumed_ = true;
@@ -226,9 +229,13 @@ Detached Scheduler::perform(std::uint64_t id) {
       const auto doublings = std::min<std::uint64_t>(run.step.attempt - 2, 10);
       co_await os::pause(context_.event, std::min(kCleanUpPauseUs << doublings, kCleanUpPauseMaxUs));
     }
-    // What runs already is not held up: it was proven when it was started.
+    // What runs already is not held up: it was proven when it was started. Workers stand on the same as agents do.
     std::expected<void, Error> sealed;
-    if (sandboxed && !running) sealed = co_await canary_.prove(settings_.configuration->current().acceptMissing);
+    const auto accepted = settings_.configuration->current().acceptMissing;
+    if (sandboxed && !running)
+      sealed = co_await canary_.prove(accepted);
+    else if (!running && !cleansUp(run.step.kind))
+      sealed = co_await needsMet(context_, accepted);
     if (run.overtaken()) continue;
     std::expected<StepOutcome, Error> outcome = std::unexpected(Error{});
     if (!sealed)

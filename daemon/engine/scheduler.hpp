@@ -58,6 +58,11 @@ class Scheduler {
   /// What the task's open step waits for before it begins: a place, or room on the disk.
   [[nodiscard]] std::optional<model::Waiting> waiting(std::uint64_t task) const { return admission_.waiting(task); }
 
+  /// What may run at once, as it is configured now.
+  [[nodiscard]] AdmissionLimits admissionLimits() const;
+  /// Bytes that a user's tasks and projects take.
+  [[nodiscard]] std::uint64_t userBytes(std::uint32_t owner) const { return admission_.userBytes(owner); }
+
   /// Steps being performed or waiting for their turn.
   [[nodiscard]] std::size_t running() const { return performing_.size(); }
 

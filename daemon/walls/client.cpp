@@ -90,6 +90,11 @@ std::expected<void, Error> WallsClient::connect() {
 }
 
 std::expected<WallsClient::Answer, Error> WallsClient::exchange(const Request& request, int fd) {
+  if (auto sent = send(request, fd); !sent) return std::unexpected(sent.error());
+  return receive();
+}
+
+std::expected<void, Error> WallsClient::send(const Request& request, int fd) {
   const timeval limit{.tv_sec = deadline_.count() / 1000, .tv_usec = deadline_.count() % 1000 * 1000};
   ::setsockopt(connection_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
   ::setsockopt(connection_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
@@ -115,14 +120,19 @@ std::expected<WallsClient::Answer, Error> WallsClient::exchange(const Request& r
   } while (count < 0 && errno == EINTR);
   if (count < 0)
     return error(errno == EAGAIN ? ErrorCode::Busy : ErrorCode::Environment, "coffer-walls: " + words(errno));
+  return {};
+}
 
+std::expected<WallsClient::Answer, Error> WallsClient::receive() {
   Answer answer;
   iovec in{.iov_base = &answer.reply, .iov_len = sizeof(answer.reply)};
-  message = {};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kFds * sizeof(int))> control{};
+  msghdr message{};
   message.msg_iov = &in;
   message.msg_iovlen = 1;
   message.msg_control = control.data();
   message.msg_controllen = control.size();
+  ssize_t count = 0;
   do {
     count = ::recvmsg(connection_.get(), &message, MSG_CMSG_CLOEXEC);
   } while (count < 0 && errno == EINTR);
@@ -154,6 +164,10 @@ std::expected<WallsClient::Answer, Error> WallsClient::call(const Request& reque
     connection_.reset();
     if (answer.error().code != ErrorCode::Environment) break;
   }
+  return judged(std::move(answer));
+}
+
+std::expected<WallsClient::Answer, Error> WallsClient::judged(std::expected<Answer, Error> answer) {
   if (!answer) return answer;
   const Reply& reply = answer->reply;
   if (reply.status == kDone) return answer;
@@ -167,6 +181,22 @@ std::expected<std::uint32_t, Error> WallsClient::hello() {
   Request request;
   request.verb = Verb::Hello;
   return call(request).transform([](const Answer& answer) { return answer.reply.value; });
+}
+
+std::expected<int, Error> WallsClient::askProbe(Flag what) {
+  Request request;
+  request.verb = Verb::Probe;
+  request.flags = static_cast<std::uint32_t>(what);
+  if (auto connected = connect(); !connected) return std::unexpected(connected.error());
+  if (auto sent = send(request, -1); !sent) return std::unexpected(sent.error());
+  return connection_.get();
+}
+
+std::expected<std::optional<Error>, Error> WallsClient::takeProbe() {
+  auto answer = receive();
+  if (!answer) return std::unexpected(answer.error());
+  const auto tried = judged(std::move(answer));
+  return tried ? std::nullopt : std::optional(tried.error());
 }
 
 std::expected<Fd, Error> WallsClient::openState() {

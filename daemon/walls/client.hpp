@@ -59,6 +59,12 @@ class WallsClient {
   explicit WallsClient(Fd connection, std::chrono::milliseconds deadline = std::chrono::seconds(10));
 
   std::expected<std::uint32_t, Error> hello();
+  /// Has coffer-walls try something, in two halves for who must not wait: the answer is there when the descriptor,
+  /// which stays the client's, can be read. Until it is taken nothing else may be asked.
+  std::expected<int, Error> askProbe(Flag what);
+  /// Nothing when it can be had, or why it cannot; an error is that there is no answer.
+  std::expected<std::optional<Error>, Error> takeProbe();
+  [[nodiscard]] const std::string& socketPath() const { return socketPath_; }
   std::expected<std::vector<std::pair<Kind, std::string>>, Error> list();
 
   /// The state directory as coffer-walls sees it. A lower directory for mountWorkspace() is opened beneath this
@@ -100,6 +106,9 @@ class WallsClient {
   };
   std::expected<Answer, Error> call(const Request& request, int fd = -1);
   std::expected<Answer, Error> exchange(const Request& request, int fd);
+  std::expected<void, Error> send(const Request& request, int fd);
+  std::expected<Answer, Error> receive();
+  static std::expected<Answer, Error> judged(std::expected<Answer, Error> answer);
   std::expected<void, Error> connect();
   std::expected<void, Error> plain(Verb verb, std::string_view name, int fd = -1, std::uint32_t flags = 0);
   std::expected<void, Error> hostChange(HostSetKind set, const HostEntry& entry, bool remove);

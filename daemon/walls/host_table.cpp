@@ -237,6 +237,26 @@ Result<HostTable> HostTable::open(Fd storedSocket) {
   return table;
 }
 
+Result<void> HostTable::prove() {
+  auto stands = standing();
+  if (!stands) return std::unexpected(stands.error());
+  if (!*stands) return refuse(ErrorCode::Unsupported, "the host's table `inet cofferdam` is not ours any more");
+  return {};
+}
+
+Result<void> HostTable::tryTproxy() {
+  auto netlink = Netlink::open(NETLINK_NETFILTER);
+  if (!netlink) return std::unexpected(netlink.error());
+  const NftTable table("cofferdam-probe");
+  constexpr auto kChain = "tproxy";
+  NftBatch batch;
+  table.create(batch, 0, "whether this kernel can hand connections to a listener");
+  table.addChain(batch, kChain);
+  NftRule(table.name(), kChain).family(NFPROTO_IPV4).protocol(IPPROTO_TCP).loadZero(0).tproxy(0).append(batch);
+  table.destroy(batch);
+  return netlink->send(batch.finish(), "making a rule with TPROXY");
+}
+
 Result<bool> HostTable::standing() {
   auto state = kTable.state(netlink_);
   if (!state) {

@@ -29,6 +29,12 @@ class HostTable {
   Result<void> useUids(const model::UidRanges& uids);
   [[nodiscard]] const model::UidRanges& uids() const { return uids_; }
 
+  /// Whether the table stands as it was made and belongs to us. Unsupported when it does not.
+  Result<void> prove();
+  /// Whether the kernel takes a rule that hands connections to a listener (TPROXY); it is made and taken away in one
+  /// transaction, so no packet ever meets it.
+  static Result<void> tryTproxy();
+
   [[nodiscard]] int socket() const { return netlink_.fd(); }
 
  private:

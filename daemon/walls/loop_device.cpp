@@ -50,26 +50,32 @@ Result<void> waitUntilFree(int file) {
 
 }  // namespace
 
-Result<LoopDevice> attachLoop(int file) {
-  if (auto isFree = waitUntilFree(file); !isFree) return std::unexpected(isFree.error());
+Result<LoopDevice> freeLoop() {
   const Fd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
   if (!control) return failed("opening /dev/loop-control");
-  loop_config config{};
-  config.fd = static_cast<std::uint32_t>(file);
-  config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
   for (int attempt = 0; attempt < limits::kLoopAttempts; ++attempt) {
     const int number = ::ioctl(control.get(), LOOP_CTL_GET_FREE);
     if (number < 0) return failed("asking for a free loop device");
     LoopDevice device{.fd = {}, .path = "/dev/loop" + std::to_string(number)};
     device.fd = Fd(::open(device.path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!device.fd) {
-      // The kernel makes the node a moment later where devtmpfs is; elsewhere it is missing for good.
-      if (errno != ENOENT) return failed("opening " + device.path);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      continue;
-    }
-    if (::ioctl(device.fd.get(), LOOP_CONFIGURE, &config) == 0) return device;
-    if (errno != EBUSY) return failed("attaching an image to " + device.path);
+    if (device.fd) return device;
+    // The kernel makes the node a moment later where devtmpfs is; elsewhere it is missing for good.
+    if (errno != ENOENT) return failed("opening " + device.path);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return refuse(ErrorCode::Environment, "there is no free loop device, or no node for it in /dev");
+}
+
+Result<LoopDevice> attachLoop(int file) {
+  if (auto isFree = waitUntilFree(file); !isFree) return std::unexpected(isFree.error());
+  loop_config config{};
+  config.fd = static_cast<std::uint32_t>(file);
+  config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
+  for (int attempt = 0; attempt < limits::kLoopAttempts; ++attempt) {
+    auto device = freeLoop();
+    if (!device) return device;
+    if (::ioctl(device->fd.get(), LOOP_CONFIGURE, &config) == 0) return device;
+    if (errno != EBUSY) return failed("attaching an image to " + device->path);
   }
   return refuse(ErrorCode::Environment,
                 "no free loop device: load the module `loop`, or give this machine more (max_loop), or wait for other "

@@ -5,6 +5,7 @@
 #include <new>
 
 #include <arpa/inet.h>
+#include <linux/netfilter.h>
 
 namespace coffer::walls {
 
@@ -160,6 +161,13 @@ void NftRule::rejectTcp(NftBatch& batch) {
 }
 
 void NftRule::rejectAny(NftBatch& batch) { reject(batch, NFT_REJECT_ICMPX_UNREACH, NFT_REJECT_ICMPX_ADMIN_PROHIBITED); }
+
+NftRule& NftRule::tproxy(unsigned cell) {
+  nftnl_expr* expr = add("tproxy");
+  nftnl_expr_set_u32(expr, NFTNL_EXPR_TPROXY_FAMILY, NFPROTO_IPV4);
+  nftnl_expr_set_u32(expr, NFTNL_EXPR_TPROXY_REG_PORT, cellRegister(cell));
+  return *this;
+}
 
 void NftRule::append(NftBatch& batch) {
   batch.add(NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND,

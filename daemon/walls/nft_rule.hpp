@@ -43,6 +43,8 @@ class NftRule {
   /// Puts the key that starts at cell 0 into a dynamic set, or counts it there. Ends the rule when the set is full.
   NftRule& record(const char* set);
   NftRule& counter();
+  /// Hands an IPv4 connection to the listener on the port in that cell (0: the packet's own).
+  NftRule& tproxy(unsigned cell);
   void accept(NftBatch& batch) { verdict(batch, 1 /* NF_ACCEPT */, nullptr); }
   void jump(NftBatch& batch, const char* chain) { verdict(batch, NFT_JUMP, chain); }
   void go(NftBatch& batch, const char* chain) { verdict(batch, NFT_GOTO, chain); }

@@ -50,14 +50,19 @@ enum class Verb : std::uint32_t {
       16,  ///< reply fd: the state directory in the host's mount namespace, O_PATH: only a mount of ours can be cloned
   HostReplace = 15,  ///< set, fd = memfd of HostEntry: exactly these from now on
   UidsUse = 17,      ///< uid: where the range of our own uids begins (model/uid_range.hpp)
+  Probe = 18,        ///< flags: one of TryLoop, TryTable, TryUserNamespace, TryTproxy; tried, and nothing of it stays
 };
 
 enum class Flag : std::uint32_t {
-  NoExec = 1,    ///< ImageMount: nothing on it may be executed (an image of logs)
-  ReadOnly = 2,  ///< WorkspaceMount: the merged tree is read-only (a reviewer's)
-  Writable = 4,  ///< SourceAttach: not read-only (landing)
-  Remove = 8,    ///< HostSet: takes the entry out
-  Mapped = 16,   ///< SourceAttach: owner lowerUid/lowerGid appears as uid
+  NoExec = 1,              ///< ImageMount: nothing on it may be executed (an image of logs)
+  ReadOnly = 2,            ///< WorkspaceMount: the merged tree is read-only (a reviewer's)
+  Writable = 4,            ///< SourceAttach: not read-only (landing)
+  Remove = 8,              ///< HostSet: takes the entry out
+  Mapped = 16,             ///< SourceAttach: owner lowerUid/lowerGid appears as uid
+  TryLoop = 32,            ///< Probe: whether a free loop device can be had
+  TryTable = 64,           ///< Probe: whether the host table stands, and is ours
+  TryUserNamespace = 128,  ///< Probe: whether a user namespace with a map of ours can be made
+  TryTproxy = 256,         ///< Probe: whether a rule can hand connections to a listener of ours
 };
 
 /// The host table's sets. Only the fields named are read.

@@ -14,6 +14,8 @@
 
 #include "model/limits.hpp"
 #include "model/uid_range.hpp"
+#include "walls/loop_device.hpp"
+#include "walls/user_namespace.hpp"
 
 namespace coffer::walls {
 
@@ -45,6 +47,8 @@ constexpr std::array kShapes = std::to_array<Shape>({
     {.verb = Verb::HostReplace, .fd = true},
     {.verb = Verb::StateOpen},
     {.verb = Verb::UidsUse},
+    {.verb = Verb::Probe,
+     .flags = bit(Flag::TryLoop) | bit(Flag::TryTable) | bit(Flag::TryUserNamespace) | bit(Flag::TryTproxy)},
 });
 
 Result<void> check(const Request& request, const Fd& fd) {
@@ -170,6 +174,8 @@ Result<Walls::Done> Walls::dispatch(const Request& request, const Fd& fd) {
       if (!model::UidRanges::mayBegin(request.uid))
         return refuse(ErrorCode::InvalidArgument, "the range of our own uids cannot begin there");
       return plain(hostTable_.useUids(model::UidRanges(request.uid)));
+    case Verb::Probe:
+      return plain(probe(request.flags));
     case Verb::DirectoryMake:
     case Verb::DirectoryRemove:
       break;
@@ -186,6 +192,22 @@ Result<Walls::Done> Walls::dispatch(const Request& request, const Fd& fd) {
   auto gone = mounts_.removeDirectory(*image, *directory);
   if (!gone) return std::unexpected(gone.error());
   return Done{.value = *gone ? 0U : 1U, .fds = {}};
+}
+
+Result<void> Walls::probe(std::uint32_t what) {
+  const auto uid = hostTable_.uids().first();
+  switch (static_cast<Flag>(what)) {
+    case Flag::TryLoop:
+      return freeLoop().transform([](const LoopDevice&) {});
+    case Flag::TryTable:
+      return hostTable_.prove();
+    case Flag::TryUserNamespace:
+      return makeUserNamespace({.fromUid = uid, .fromGid = uid, .to = uid}).transform([](const Fd&) {});
+    case Flag::TryTproxy:
+      return HostTable::tryTproxy();
+    default:
+      return refuse(ErrorCode::InvalidArgument, "one thing is tried at a time");
+  }
 }
 
 Result<Walls::Done> Walls::list() const {

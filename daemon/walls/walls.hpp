@@ -43,6 +43,7 @@ class Walls {
       : mounts_(std::move(mounts)), namespaces_(std::move(namespaces)), hostTable_(std::move(hostTable)) {}
 
   Result<Done> dispatch(const Request& request, const Fd& fd);
+  Result<void> probe(std::uint32_t what);
   Result<Done> list() const;
   static Result<Done> openState();
   Result<Done> createNetns(const Request& request);

@@ -199,7 +199,8 @@ def test_a_sandbox_that_does_not_hold_is_refused_with_words(carol, project, line
         assert task.runs() == [], "nothing was started"
         assert not PROVEN.exists()
         checks = {row["name"]: row for row in carol.manager("CheckSystem", "(a{sv})", ({},))[0]}
-        assert checks["sandbox"]["state"] == "missing"
+        assert checks["sandbox"]["state"] == "failed"
+        assert checks["sandbox"]["problem"] in words and checks["sandbox"]["remedy"] in words
     finally:
         (folder / "zz-weak.conf").unlink()
         folder.rmdir()
@@ -218,7 +219,7 @@ def test_uids_that_somebody_else_has_are_a_refusal_and_no_crash(carol, project, 
             again.create_task(project, "Say more")
         assert refused.value.name == "Sandbox" and "mallory" in refused.value.message and "uid-base" in refused.value.message
         checks = {row["name"]: row for row in again.manager("CheckSystem", "(a{sv})", ({},))[0]}
-        assert checks["uids"]["state"] == "missing"
+        assert checks["uids"]["state"] == "failed" and checks["uids"]["problem"] == refused.value.message
         again.close()
     finally:
         if before is None:

@@ -15,6 +15,12 @@ TEST(Binding, IsReadAndWrittenTheSame) {
   EXPECT_EQ(Binding::parse("opencode/vendor/model@local")->model, "vendor/model");
 }
 
+TEST(Binding, TakesTheColonThatPeopleWrite) {
+  EXPECT_EQ(Binding::parse("codex:gpt-5.2")->text(), "codex/gpt-5.2");
+  EXPECT_EQ(Binding::parse("opencode:vendor/model:free@local")->text(), "opencode/vendor/model:free@local");
+  EXPECT_FALSE(Binding::parse("codex:"));
+}
+
 TEST(Binding, RefusesWhatCouldNotBeAWordOfACommand) {
   for (const std::string_view text :
        {"", "/m", "codex/", "codex@", "Codex", "codex/a b", "codex/-x", "-codex", "codex/m\n", "codex/{key}", "../x"})

@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
+#include <sstream>
 
+#include <glib.h>
 #include <gtest/gtest.h>
 
 #include "assignment.hpp"
@@ -64,6 +66,8 @@ TEST(Arguments, TakesEveryVerbAsItIsDocumented) {
       {"provider", "remove", "x"},
       {"agent", "list"},
       {"agent", "test", "codex", "--model", "m"},
+      {"doctor"},
+      {"doctor", "--json"},
   };
   for (const auto& line : lines)
     EXPECT_EQ(parse(line), 0) << (line.empty() ? "" : line.front());
@@ -108,6 +112,35 @@ TEST(Arguments, ShowsAnExampleForEveryVerb) {
     }
   };
   check(check, *app);
+}
+
+/// The words that a shell would give; what comes behind a < is its business.
+std::vector<std::string> wordsOf(const std::string& line) {
+  int count = 0;
+  char** words = nullptr;
+  EXPECT_TRUE(g_shell_parse_argv(line.substr(0, line.find(" <")).c_str(), &count, &words, nullptr)) << line;
+  std::vector<std::string> result(words, words + count);
+  g_strfreev(words);
+  return result;
+}
+
+TEST(Arguments, TakesEveryExampleThatItsHelpShows) {
+  Invocation invocation;
+  const auto app = commandLine(invocation);
+  std::size_t examples = 0;
+  const auto check = [&](const auto& self, const CLI::App& verb) -> void {
+    std::istringstream lines(verb.get_footer());
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("  coffer ")) continue;
+      ++examples;
+      auto words = wordsOf(line.substr(9));
+      EXPECT_EQ(parse(words), 0) << line;
+    }
+    for (const auto* inner : verb.get_subcommands([](const CLI::App*) { return true; }))
+      self(self, *inner);
+  };
+  check(check, *app);
+  EXPECT_GT(examples, 30U);
 }
 
 TEST(Assignments, AreNameAndValue) {

@@ -828,3 +828,86 @@ def test_the_view_has_colours_only_where_they_belong(world):
     assert colour.search(world.terminal("ui", answers=list(keys))[1])
     world.environment["NO_COLOR"] = "1"
     assert not colour.search(world.terminal("ui", answers=list(keys))[1])
+
+
+def check(name, state="ok", text="as it should be", problem="", remedy=""):
+    return {"name": name, "state": state, "text": text, "problem": problem, "remedy": remedy}
+
+
+CHECKS = [check("kernel"), check("cgroup-memory", "warning", "missing, which is accepted", "limits on memory do not hold", "boot otherwise"),
+          check("loop-devices", "failed", "none", "no image can be mounted\x1b[2J", "modprobe loop")]
+
+
+def test_doctor_lines_up_and_says_what_mends_it_below_the_row(world):
+    world.serve(checks=CHECKS)
+    result = world.coffer("doctor")
+    assert result.returncode == 1
+    lines = result.stdout.splitlines()
+    rows = [line for line in lines if not line.startswith(" ")]
+    assert [row.split()[:2] for row in rows[:4]] == [["CHECK", "STATE"], ["kernel", "ok"], ["cgroup-memory", "warning"], ["loop-devices", "failed"]]
+    assert len({row.index(word) for row, word in zip(rows, ["FOUND", "as it", "missing,", "none"])}) == 1
+    failed = lines.index(rows[3])
+    assert lines[failed + 1:failed + 3] == ["  wrong: no image can be mounted<U+001B>[2J", "  mend:  modprobe loop"]
+    assert "1 check failed" in result.stderr and "\x1b" not in result.stdout
+    assert [c["name"] for c in world.json("doctor", code=1)["Checks"]][:3] == ["kernel", "cgroup-memory", "loop-devices"]
+
+
+def test_doctor_ends_with_0_when_nothing_failed_and_has_colour_on_a_terminal_only(world):
+    world.serve(checks=CHECKS[:2])
+    assert world.coffer("doctor").returncode == 0
+    status, screen = world.terminal("doctor", "--no-pager")
+    assert os.waitstatus_to_exitcode(status) == 0 and "\x1b[3" in screen
+    world.environment["NO_COLOR"] = "1"
+    assert "\x1b[3" not in world.terminal("doctor", "--no-pager")[1]
+
+
+def test_doctor_without_a_service_tells_what_it_can_and_ends_with_7(world):
+    told = world.json("doctor", code=7)["Checks"]
+    assert {"systemd", "bus", "bus-policy", "you"} <= {entry["name"] for entry in told}
+    assert all(set(entry) == {"name", "state", "text", "problem", "remedy"} for entry in told)
+    assert all(entry["problem"] and entry["remedy"] for entry in told if entry["state"] != "ok")
+
+
+FAULT = "/etc/cofferdam/agents/mine.toml:3: unknown key colour"
+
+
+def test_a_fault_in_a_configuration_file_is_told_where_it_matters(world):
+    world.serve(problems=[FAULT], projects=[PROJECT | {"Agents": {"writer": "mine/m"}}], agents=[
+        {"Name": "codex", "Version": "", "Installed": True, "Problem": "", "Protocol": "codex", "Running": 0}])
+    assert "A configuration file has a fault and does not count: coffer doctor" in world.coffer().stdout
+    listed = world.coffer("agent", "list")
+    assert "its file has a fault" in listed.stdout and FAULT in listed.stderr
+    assert FAULT in world.coffer("project", "show", "zlib").stdout
+    assert world.json("project", "show", "zlib")["ConfigurationProblems"] == [FAULT]
+    world.stop()
+    world.serve(problems=[FAULT], projects=[PROJECT | {"Agents": {role: "codex" for role in ("planner", "writer", "reviewer")}}])
+    assert FAULT not in world.coffer("project", "show", "zlib").stdout, "none of its agents has a fault"
+
+
+def test_kinds_of_providers_are_those_that_the_service_names(world):
+    world.serve()
+    assert world.coffer("complete", "--", "provider", "add", "x", "--kind", "").stdout.split() == ["anthropic", "openai", "openai-chat"]
+
+
+def verbs(world, *above):
+    """Every verb that --help names, with those below it."""
+    text = world.coffer(*above, "--help").stdout
+    part = re.split(r"(?i)\nsubcommands:\n", text, maxsplit=1)
+    for line in part[1].split("\nExample")[0].splitlines() if len(part) > 1 else []:
+        if re.match(r"  [a-z]", line):
+            name = line.split()[0]
+            yield (*above, name)
+            yield from verbs(world, *above, name)
+
+
+def test_every_verb_has_help_with_an_example_a_page_and_completion(world):
+    page = open(os.path.join(HERE, "..", "..", "..", "docs", "coffer.1.scd")).read()
+    found = list(verbs(world))
+    assert ("doctor",) in found and ("project", "add") in found and len(found) > 30
+    for words in found:
+        helped = world.coffer(*words, "--help")
+        assert helped.returncode == 0, words
+        assert re.search(r"^Examples?:\n  coffer " + words[0], helped.stdout, re.M), words
+        assert "*%s*" % " ".join(words) in page or len(words) == 1 and "*%s " % words[0] in page, "coffer(1) lacks " + " ".join(words)
+        completed = world.coffer("complete", "--", *words[:-1], words[-1][:1]).stdout
+        assert words[-1] in [line.split("\t")[0] for line in completed.splitlines()], words

@@ -227,6 +227,16 @@ class Manager(dbus.service.Object):
             result[dbus.ObjectPath(path)] = dbus.Dictionary({item.interface: dictionary(item.values)}, signature="sa{sv}")
         return result
 
+    @dbus.service.method("org.freedesktop.DBus.Properties", in_signature="s", out_signature="a{sv}")
+    def GetAll(self, interface):
+        kinds = dbus.Array(["anthropic", "openai", "openai-chat"], signature="s")
+        return dbus.Dictionary({"ConfigurationProblems": dbus.Array(fake.state.get("problems", []), signature="s"),
+                                "Features": dbus.Dictionary({"provider-kinds": kinds}, signature="sv")}, signature="sv")
+
+    @dbus.service.method(BUS + ".Manager", in_signature="a{sv}", out_signature="aa{sv}")
+    def CheckSystem(self, options):
+        return dbus.Array([dbus.Dictionary(check, signature="sv") for check in fake.state.get("checks", [])], signature="a{sv}")
+
     def find(self, cls, key, value):
         for path, item in objects.items():
             if isinstance(item, cls) and item.values.get(key) == value:
