@@ -3,16 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include <sys/stat.h>
-
 namespace coffer::engine {
 namespace {
-
-// What runs in a sandbox is what it finds at that path in the host's /usr or /opt/agents.
-bool isThere(const std::string& executable) {
-  struct stat status{};
-  return ::stat(executable.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
 
 // The fault of the file of that name, if it has one.
 std::string faultOf(const AgentFiles& agents, const std::string& name) {
@@ -34,7 +26,7 @@ Check agentCheck(const std::string& name, const AgentFiles& agents, const std::s
     return fails(row, "not known" + by, "there is no agent " + name + " on this machine",
                  "coffer agent list names those there are");
   }
-  if (isThere(descriptor->executable)) return good(row, descriptor->title + " at " + descriptor->executable + by);
+  if (!agents::notInstalled(*descriptor)) return good(row, descriptor->title + " at " + descriptor->executable + by);
   if (wanted.empty()) return good(row, descriptor->title + " is not installed, and nobody asks for it");
   return fails(row, "not installed" + by,
                descriptor->title + " is not installed: " + descriptor->executable + " is not there",

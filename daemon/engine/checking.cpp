@@ -61,7 +61,7 @@ std::vector<Check> Engine::checksOf(const api::Caller& caller) const {
   for (const auto& [name, by] : names) {
     auto check = agentCheck(name, agents_, by);
     const auto* descriptor = agents_.find(name);
-    const bool there = descriptor && installed(*descriptor);
+    const bool there = descriptor && !agents::notInstalled(*descriptor);
     if (there) ++usable;
     // Root works with no agent, so it needs no key.
     if (there && caller.uid != 0 && needsProvider(*descriptor) && providers &&
