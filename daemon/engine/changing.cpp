@@ -241,7 +241,8 @@ Detached Engine::addProjectNow(api::Request request, store::Project project, api
   } else if (observer_) {
     observer_->objectAdded(api::ObjectKind::Project, project.id);
   }
-  for (const auto& each : adding_.extract(project.id).mapped()) {
+  const auto waiting = adding_.extract(project.id);
+  for (const auto& each : waiting.mapped()) {
     if (snapshot)
       each(project.id);
     else
