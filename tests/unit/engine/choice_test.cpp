@@ -47,7 +47,9 @@ class ChoiceTest : public testing::Test {
     provider.kind = "place";
     provider.baseUrl = "https://models.example";
     const auto id = *store_->providers().add(provider);
-    if (key) EXPECT_TRUE(store_->providers().setKeyPresent(id, true, "abcd"));
+    if (key) {
+      EXPECT_TRUE(store_->providers().setKeyPresent(id, true, "abcd"));
+    }
     return id;
   }
   void read() {
