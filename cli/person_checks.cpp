@@ -59,20 +59,25 @@ Membership membership() {
   return result;
 }
 
-/// "active", "inactive", or empty without a session.
+/// "active" (at the machine, and in front), "inactive", or empty without a session.
 std::string session() {
   char* raw = nullptr;
   if (::sd_pid_get_session(0, &raw) < 0) return {};
   const std::unique_ptr<char, decltype(&std::free)> id(raw, &std::free);
-  return ::sd_session_is_active(id.get()) > 0 ? "active" : "inactive";
+  // polkit calls only that active which has a seat: not one over ssh.
+  char* seat = nullptr;
+  const bool seated = ::sd_session_get_seat(id.get(), &seat) >= 0;
+  std::free(seat);
+  return seated && ::sd_session_is_active(id.get()) > 0 ? "active" : "inactive";
 }
 
 /// What systemctl says of a unit, by property.
 std::map<std::string, std::string> unitState(const std::string& unit) {
   std::map<std::string, std::string> state;
   const auto shown =
-      outputOf({"systemctl", "show", "--property=LoadState,ActiveState,SubState,Result,StatusText", unit}, "/");
-  for (const auto line : linesOf(shown.value_or(std::string())))
+      outputOf({"systemctl", "show", "--property=LoadState,ActiveState,SubState,Result,StatusText", unit}, "/")
+          .value_or(std::string());
+  for (const auto line : linesOf(shown))
     if (const auto equals = line.find('='); equals != std::string_view::npos)
       state.emplace(line.substr(0, equals), line.substr(equals + 1));
   return state;

@@ -121,5 +121,5 @@ def test_what_is_no_host_is_a_wrong_command_line(coffer, cofferd):
     for host in ("-oProxyCommand=touch /tmp/remote-ran", "a b"):
         result = coffer("alice", f"--host={host}", "list", check=False)
         assert result.returncode in (2, 7), result.stderr
-        assert result.stderr.startswith("coffer: ")
+        assert "coffer: " in result.stderr
     assert not Path("/tmp/remote-ran").exists()
