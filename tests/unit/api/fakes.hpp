@@ -128,6 +128,15 @@ class FakeBackend : public EmptyBackend {
   void cancelTask(const Request& request, std::uint64_t id, Done<Nothing> done) override {
     note<Nothing>({"cancelTask", request, id, ""}, {}, done);
   }
+  void deleteTask(const Request& request, std::uint64_t id, Done<Nothing> done) override {
+    note<Nothing>({"deleteTask", request, id, ""}, {}, done);
+  }
+  void removeProject(const Request& request, std::uint64_t id, Done<Nothing> done) override {
+    note<Nothing>({"removeProject", request, id, ""}, {}, done);
+  }
+  void removeProvider(const Request& request, std::uint64_t id, Done<Nothing> done) override {
+    note<Nothing>({"removeProvider", request, id, ""}, {}, done);
+  }
   void setKey(const Request& request, std::uint64_t id, std::string key, Done<Nothing> done) override {
     note<Nothing>({"setKey", request, id, key}, {}, done);
   }

@@ -249,6 +249,9 @@ def test_the_writers_answer_is_shown_whole_and_harmless(world):
     world.serve(tasks=[task()], texts={"answer": "It is right.\n\nTurn \u202e around."})
     assert world.coffer("show", "17", "--answer").stdout == "It is right.\n\nTurn <U+202E> around.\n"
     assert world.json("show", "17", "--answer")["Answer"] == "It is right.\n\nTurn \u202e around."
+
+
+def test_a_writer_that_answered_nothing_is_told(world):
     world.serve(tasks=[task()])
     assert world.coffer("show", "17", "--answer").returncode == 4
 

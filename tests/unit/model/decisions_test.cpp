@@ -319,7 +319,7 @@ TEST(Person, ImpossibleDecisionsAreRefusedWithASentence) {
   play.refuse(Replied{sha256("x")}, ErrorCode::WrongState);
   play.refuse(SnapshotTaken{.step = play.step()}, ErrorCode::WrongState);
   play.land();
-  play.refuse(Cancelled{}, ErrorCode::WrongState);
+  play.refuse(Cancelled{}, ErrorCode::Busy);
   play.cleanUp();
   play.refuse(Replied{sha256("x")}, ErrorCode::WrongState);
 }
