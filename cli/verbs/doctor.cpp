@@ -90,7 +90,8 @@ Outcome doctor(Session& session) {
 
 void addDoctor(CLI::App& parent, Invocation& invocation) {
   Verb verb(parent, invocation, "doctor",
-            "Whether this machine has what Cofferdam needs, and what mends what it lacks; exit code 1 when a check failed, 7 without "
+            "Whether this machine has what Cofferdam needs, and what mends what it lacks; exit code 1 when a check "
+            "failed, 7 without "
             "the service, 0 otherwise, warnings or not",
             {"doctor", "doctor --json"});
   verb.runs(doctor);

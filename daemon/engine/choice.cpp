@@ -57,7 +57,8 @@ std::expected<Choice, Error> choose(store::Store& store, const agents::DataSet<a
   Choice choice;
   choice.binding = std::move(*parsed);
   const auto* known = agents.find(choice.binding.agent);
-  if (!known) return std::unexpected(refusalOf(agentCheck(choice.binding.agent, agents, "this task"), ErrorCode::NoAgent));
+  if (!known)
+    return std::unexpected(refusalOf(agentCheck(choice.binding.agent, agents, "this task"), ErrorCode::NoAgent));
   choice.descriptor = *known;
   if (auto named = agents::checkModel(choice.descriptor, choice.binding.model); !named)
     return std::unexpected(named.error());

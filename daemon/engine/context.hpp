@@ -33,7 +33,7 @@ class Context {
   /// Why this machine starts no sandbox, as far as that is known without trying; mostly nothing. No uid is taken then.
   std::optional<Error> obstacle;
   Share repositories{limits::kRepositoriesOfUser};  ///< of owners, that are read or written
-  std::string secret;  ///< the machine's, from which dummy keys are made
+  std::string secret;                               ///< the machine's, from which dummy keys are made
 
   /// The uid that the holder has, taken for it when it has none yet. `task` is 0 for what belongs to no task.
   std::expected<std::uint32_t, Error> uid(model::UidPart part, std::uint64_t task, const std::string& holder);

@@ -242,7 +242,8 @@ DECISIONS = [
     ("cancelled", "AcceptPlan", "WrongState", ["cancelled", "Retry takes it up again"]),
     ("cancelled", "AcceptWork", "WrongState", ["cancelled", "Retry takes it up again"]),
     ("cancelled", "Reply", "WrongState", ["cancelled", "Retry takes it up again"]),
-    *(("deleted", method, "UnknownObject", ["may see"]) for method in ("AcceptPlan", "AcceptWork", "Reply", "Retry", "Cancel", "Delete")),
+    *(("deleted", method, "UnknownObject", ["may see"]) for method in ("AcceptPlan", "AcceptWork", "Reply", "Retry", "Cancel")),
+    ("deleted", "Delete", "UnknownObject", ["There is no task"]),
 ]
 
 

@@ -92,8 +92,8 @@ def test_a_users_projects_are_bounded(carol, project, cofferd, make_repository):
     number = int(project.rsplit("/", 1)[1])
     cofferd.stop()
     with sqlite3.connect("/var/lib/cofferdam/cofferd.db") as store:
-        store.executemany("INSERT INTO projects (id, owner, name, directory, author_name, author_email, base, created) VALUES (?, ?, ?, ?, '', '', '', 0)",
-                          [(number + 1 + n, uid, f"one-of-many-{n}", b"/nowhere") for n in range(255)])
+        store.executemany("INSERT INTO projects (id, owner, name, directory, author_name, author_email, base, created) VALUES (?, ?, ?, ?, '', '', ?, 0)",
+                          [(number + 1 + n, uid, f"one-of-many-{n}", b"/nowhere", "0" * 40) for n in range(255)])
     store.close()
     cofferd.start()
     other = make_repository("carol", name="one-too-many")

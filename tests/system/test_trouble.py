@@ -124,6 +124,7 @@ def lands(task, repository):
 def test_agent_that_misbehaves_is_told_and_the_task_goes_on_when_it_is_mended(carol, project, repository, frail, bad):
     if bad.script is None:
         # It goes away while the task waits: without it there would be no task.
+        put(PROGRAM, INSTANT.read_bytes(), 0o755)
         task = carol.create_task(project, "Say more", agents={"writer": "frail"}, policy={"plan": "ask"})
         task.until("plan-ready")
         PROGRAM.unlink()
