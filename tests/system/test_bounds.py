@@ -101,10 +101,6 @@ def test_a_users_projects_are_bounded(carol, project, cofferd, make_repository):
         with pytest.raises(CallError) as refused:
             carol.add_project(other)
         assert refused.value.name == "Limit" and "256 projects" in refused.value.message
-        alice = Person("alice")
-        mine = alice.add_project(make_repository("alice"))
-        alice.call(mine, "Project", "Remove", "(a{sv})", ({},))
-        alice.close()
     finally:
         cofferd.stop()
         with sqlite3.connect("/var/lib/cofferdam/cofferd.db") as store:

@@ -110,7 +110,7 @@ def test_a_host_without_cofferd_is_told(far, coffer):
     try:
         refused = coffer("alice", "-H", far, "list", active=False, check=False, timeout=60)
         assert refused.returncode == 7
-        assert "The Cofferdam service on far does not answer" in refused.stderr and "ssh far systemctl status cofferd" in refused.stderr
+        assert "The Cofferdam service on far does not answer" in refused.stderr and "ssh far systemctl unmask cofferd" in refused.stderr
         assert coffer("alice", "-H", far, "doctor", active=False, check=False).returncode == 7
     finally:
         run("systemctl", "unmask", "--runtime", "cofferd.service")
