@@ -60,8 +60,14 @@ DiskSpace diskSpace(const Places& places) {
           static_cast<std::uint64_t>(status.f_blocks) * status.f_frsize};
 }
 
+std::uint64_t userTotal(const UserSpace& user, std::uint64_t task, const DiskSpace& disk,
+                        const AdmissionLimits& limits) {
+  if (limits.userDiskBytes) return limits.userDiskBytes;
+  return std::max(disk.total / 2, user.projects + task);
+}
+
 std::optional<model::Waiting> refusal(const Applicant& applicant, const std::vector<Applicant>& admitted,
-                                      const DiskSpace& disk, std::uint64_t userBytes, const AdmissionLimits& limits) {
+                                      const DiskSpace& disk, const UserSpace& user, const AdmissionLimits& limits) {
   if (admitted.size() >= limits.places)
     return model::Waiting{"slot", "It waits for a place: this machine runs " + turns(limits.places) +
                                       " at once "
@@ -71,11 +77,11 @@ std::optional<model::Waiting> refusal(const Applicant& applicant, const std::vec
     return model::Waiting{"user-slot", "It waits for another task of its owner: one user runs " +
                                            turns(limits.placesOfUser) +
                                            " at once (user-tasks-at-once in cofferd.toml). It goes on by itself."};
-  return spaceRefusal(applicant, admitted, disk, userBytes, limits);
+  return spaceRefusal(applicant, admitted, disk, user, limits);
 }
 
 std::optional<model::Waiting> spaceRefusal(const Applicant& applicant, const std::vector<Applicant>& admitted,
-                                           const DiskSpace& disk, std::uint64_t userBytes,
+                                           const DiskSpace& disk, const UserSpace& user,
                                            const AdmissionLimits& limits) {
   std::uint64_t promised = 0;
   std::uint64_t promisedToUser = 0;
@@ -93,9 +99,8 @@ std::optional<model::Waiting> spaceRefusal(const Applicant& applicant, const std
                                        " that this task may still write, " + mebibytes(promised) + " for what runs, " +
                                        mebibytes(limits.floorBytes) +
                                        " that stay free). Make room or delete tasks; it goes on by itself."};
-  const auto most = limits.userDiskBytes ? limits.userDiskBytes
-                                         : std::max(disk.total / 2, applicant.space.used + applicant.space.rest);
-  const auto userWants = userBytes + promisedToUser + applicant.space.rest;
+  const auto most = userTotal(user, applicant.space.used + applicant.space.rest, disk, limits);
+  const auto userWants = user.images + user.projects + promisedToUser + applicant.space.rest;
   if (userWants > most)
     return model::Waiting{"user-space",
                           "It waits for room among its owner's tasks: these and their projects may come to " +
@@ -125,20 +130,20 @@ Error refusedNow(const model::Waiting& why) {
       "or delete tasks, or remove projects, then try again"};
 }
 
-std::uint64_t Admission::userBytes(std::uint32_t owner) const {
-  std::uint64_t bytes = 0;
+UserSpace Admission::userSpace(std::uint32_t owner) const {
+  UserSpace space;
   for (const auto task : sources_.tasksOf(owner))
-    bytes += imageSpace(sources_.places, task).used;
+    space.images += imageSpace(sources_.places, task).used;
   for (const auto project : sources_.projectsOf(owner))
-    bytes += projectBytes(sources_.places, project);
-  return bytes;
+    space.projects += projectBytes(sources_.places, project);
+  return space;
 }
 
 std::optional<model::Waiting> Admission::judge(Applicant& applicant) {
   applicant.space = imageSpace(sources_.places, applicant.task);
   for (auto& other : admitted_)
     other.space = imageSpace(sources_.places, other.task);
-  return refusal(applicant, admitted_, diskSpace(sources_.places), userBytes(applicant.owner), sources_.limits());
+  return refusal(applicant, admitted_, diskSpace(sources_.places), userSpace(applicant.owner), sources_.limits());
 }
 
 std::optional<model::Waiting> Admission::enterNow(std::uint64_t task, std::uint32_t owner) {
@@ -151,7 +156,7 @@ std::optional<model::Waiting> Admission::enterNow(std::uint64_t task, std::uint3
 std::optional<model::Waiting> Admission::full(std::uint32_t owner) {
   for (auto& other : admitted_)
     other.space = imageSpace(sources_.places, other.task);
-  return spaceRefusal({0, owner, {}}, admitted_, diskSpace(sources_.places), userBytes(owner), sources_.limits());
+  return spaceRefusal({0, owner, {}}, admitted_, diskSpace(sources_.places), userSpace(owner), sources_.limits());
 }
 
 Async<bool> Admission::enter(std::uint64_t task, std::uint32_t owner, bool begun) {

@@ -23,7 +23,8 @@ struct AdmissionLimits {
   std::size_t places = 1;           ///< turns and gates of all tasks
   std::size_t placesOfUser = 1;     ///< of one user's tasks
   std::uint64_t floorBytes = 0;     ///< stays free when everything admitted has filled its images
-  std::uint64_t userDiskBytes = 0;  ///< 0: half of the file system, but at least what one task needs
+  std::uint64_t userDiskBytes = 0;  ///< 0: as userTotal() says
+  std::uint64_t taskBytes = 0;      ///< that a new task may take
 };
 
 /// The images of a task, as the file system has them.
@@ -35,6 +36,12 @@ ImageSpace imageSpace(const Places& places, std::uint64_t task);
 
 /// What a project's commits and checkouts take, in bytes on disk.
 std::uint64_t projectBytes(const Places& places, std::uint64_t project);
+
+/// What is one user's on the disk, in bytes: their tasks' images, and their projects' commits and checkouts.
+struct UserSpace {
+  std::uint64_t images = 0;
+  std::uint64_t projects = 0;
+};
 
 struct DiskSpace {
   std::uint64_t free = 0;  ///< bytes for others than the file system's own reserve
@@ -49,14 +56,18 @@ struct Applicant {
   ImageSpace space;
 };
 
-/// Why it may not begin now: a code and a sentence; nothing when it may. A pure function. `userBytes` is what all
-/// images and projects of the applicant's owner take.
+/// Bytes that the tasks and projects of one user may come to. Where no total is set it is half of the disk, and always
+/// enough for one task that takes `task` bytes beside their projects.
+std::uint64_t userTotal(const UserSpace& user, std::uint64_t task, const DiskSpace& disk,
+                        const AdmissionLimits& limits);
+
+/// Why it may not begin now: a code and a sentence; nothing when it may. A pure function. `user` is what the
+/// applicant's owner has, this one's image among it.
 std::optional<model::Waiting> refusal(const Applicant& applicant, const std::vector<Applicant>& admitted,
-                                      const DiskSpace& disk, std::uint64_t userBytes, const AdmissionLimits& limits);
+                                      const DiskSpace& disk, const UserSpace& user, const AdmissionLimits& limits);
 /// The half of it that is about the disk.
 std::optional<model::Waiting> spaceRefusal(const Applicant& applicant, const std::vector<Applicant>& admitted,
-                                           const DiskSpace& disk, std::uint64_t userBytes,
-                                           const AdmissionLimits& limits);
+                                           const DiskSpace& disk, const UserSpace& user, const AdmissionLimits& limits);
 
 /// The same for a call, which is refused instead of waiting: Busy or NoSpace.
 Error refusedNow(const model::Waiting& why);
@@ -93,8 +104,7 @@ class Admission {
   void reconsider();
   /// Whether anybody waits.
   [[nodiscard]] bool contended() const { return !waiters_.empty(); }
-  /// Bytes that all images of this user's tasks have allocated, and that their projects take.
-  [[nodiscard]] std::uint64_t userBytes(std::uint32_t owner) const;
+  [[nodiscard]] UserSpace userSpace(std::uint32_t owner) const;
   /// What the task waits for here; nothing when it does not.
   [[nodiscard]] std::optional<model::Waiting> waiting(std::uint64_t task) const;
 

@@ -81,7 +81,7 @@ std::vector<Check> Engine::checksOf(const api::Caller& caller) const {
   const auto limits = scheduler_->admissionLimits();
   const auto disk = diskSpace(context_.places);
   checks.push_back(diskCheck(disk, limits));
-  if (caller.uid != 0) checks.push_back(shareCheck(disk, scheduler_->userBytes(caller.uid), limits));
+  if (caller.uid != 0) checks.push_back(shareCheck(disk, scheduler_->userSpace(caller.uid), limits));
   return checks;
 }
 

@@ -172,9 +172,10 @@ Check diskCheck(const DiskSpace& disk, const AdmissionLimits& limits) {
                "make room on that file system, or coffer delete tasks that have ended");
 }
 
-Check shareCheck(const DiskSpace& disk, std::uint64_t used, const AdmissionLimits& limits) {
+Check shareCheck(const DiskSpace& disk, const UserSpace& user, const AdmissionLimits& limits) {
   constexpr auto kName = "disk-share";
-  const auto most = limits.userDiskBytes ? limits.userDiskBytes : disk.total / 2;
+  const auto used = user.images + user.projects;
+  const auto most = userTotal(user, limits.taskBytes, disk, limits);
   const auto found = "your tasks and projects take " + mebibytes(used) + " of " + mebibytes(most);
   if (used < most) return good(kName, found);
   return fails(kName, found,

@@ -36,8 +36,8 @@ Check polkitCheck(const std::expected<std::string, Error>& version);
 /// for none.
 Check timeCheck(const std::expected<std::string, Error>& synchronised, std::uint64_t now, std::uint64_t newest);
 Check diskCheck(const DiskSpace& disk, const AdmissionLimits& limits);
-/// What one user's tasks have on it.
-Check shareCheck(const DiskSpace& disk, std::uint64_t used, const AdmissionLimits& limits);
+/// What one user's tasks and projects have on it.
+Check shareCheck(const DiskSpace& disk, const UserSpace& user, const AdmissionLimits& limits);
 
 /// The one with that number, from 1 on; an empty problem is that there is none.
 Check configurationCheck(std::size_t number, const std::string& problem);

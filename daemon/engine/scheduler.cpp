@@ -28,6 +28,7 @@ AdmissionLimits limitsOf(const agents::Configuration& configuration) {
   limits.placesOfUser = placesOfUser(configuration);
   limits.floorBytes = configuration.freeSpaceMib << 20U;
   limits.userDiskBytes = configuration.userDiskMib << 20U;
+  limits.taskBytes = (configuration.taskImageMib + configuration.outputImageMib) << 20U;
   return limits;
 }
 

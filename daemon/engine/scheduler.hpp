@@ -60,8 +60,7 @@ class Scheduler {
 
   /// What may run at once, as it is configured now.
   [[nodiscard]] AdmissionLimits admissionLimits() const;
-  /// Bytes that a user's tasks and projects take.
-  [[nodiscard]] std::uint64_t userBytes(std::uint32_t owner) const { return admission_.userBytes(owner); }
+  [[nodiscard]] UserSpace userSpace(std::uint32_t owner) const { return admission_.userSpace(owner); }
 
   /// Steps being performed or waiting for their turn.
   [[nodiscard]] std::size_t running() const { return performing_.size(); }

@@ -27,38 +27,44 @@ std::string code(const std::optional<model::Waiting>& waiting) { return waiting 
 
 TEST(Admission, IsWithinTheMachinesNumber) {
   const std::vector<Applicant> two = {applicant(1, 1000), applicant(2, 1001)};
-  EXPECT_EQ(code(refusal(applicant(9, 1002), two, kRoomy, 0, limits())), "admitted");
+  EXPECT_EQ(code(refusal(applicant(9, 1002), two, kRoomy, {}, limits())), "admitted");
   const std::vector<Applicant> three = {applicant(1, 1000), applicant(2, 1001), applicant(3, 1002)};
-  EXPECT_EQ(code(refusal(applicant(9, 1003), three, kRoomy, 0, limits())), "slot");
+  EXPECT_EQ(code(refusal(applicant(9, 1003), three, kRoomy, {}, limits())), "slot");
 }
 
 TEST(Admission, IsWithinTheUsersNumberAndLeavesTheOthersTheirs) {
   const std::vector<Applicant> two = {applicant(1, 1000), applicant(2, 1000)};
-  EXPECT_EQ(code(refusal(applicant(9, 1000), two, kRoomy, 0, limits())), "user-slot");
-  EXPECT_EQ(code(refusal(applicant(9, 1001), two, kRoomy, 0, limits())), "admitted");
+  EXPECT_EQ(code(refusal(applicant(9, 1000), two, kRoomy, {}, limits())), "user-slot");
+  EXPECT_EQ(code(refusal(applicant(9, 1001), two, kRoomy, {}, limits())), "admitted");
 }
 
 TEST(Admission, WaitsWhileTheRestOfAllImagesDoesNotFitAboveTheFloor) {
   // 300 MiB of the other, 200 of its own and 100 that stay free.
   const std::vector<Applicant> one = {applicant(1, 1001, 300 * kMiB)};
-  EXPECT_EQ(code(refusal(applicant(9, 1000, 200 * kMiB), one, {600 * kMiB, 20'000 * kMiB}, 0, limits())), "admitted");
-  EXPECT_EQ(code(refusal(applicant(9, 1000, 200 * kMiB), one, {600 * kMiB - 1, 20'000 * kMiB}, 0, limits())), "space");
+  EXPECT_EQ(code(refusal(applicant(9, 1000, 200 * kMiB), one, {600 * kMiB, 20'000 * kMiB}, {}, limits())), "admitted");
+  EXPECT_EQ(code(refusal(applicant(9, 1000, 200 * kMiB), one, {600 * kMiB - 1, 20'000 * kMiB}, {}, limits())), "space");
 }
 
 TEST(Admission, WaitsWhileTheUsersImagesCouldComeToMoreThanTheirTotal) {
   const std::vector<Applicant> one = {applicant(1, 1000, 300 * kMiB)};
   const auto wants = applicant(9, 1000, 200 * kMiB);
-  EXPECT_EQ(code(refusal(wants, one, kRoomy, 500 * kMiB, limits())), "admitted");
-  EXPECT_EQ(code(refusal(wants, one, kRoomy, 500 * kMiB + 1, limits())), "user-space");
-  EXPECT_EQ(code(refusal(applicant(9, 1001, 200 * kMiB), one, kRoomy, 700 * kMiB, limits())), "admitted");
+  EXPECT_EQ(code(refusal(wants, one, kRoomy, {.images = 500 * kMiB}, limits())), "admitted");
+  EXPECT_EQ(code(refusal(wants, one, kRoomy, {.images = 500 * kMiB + 1}, limits())), "user-space");
+  EXPECT_EQ(code(refusal(applicant(9, 1001, 200 * kMiB), one, kRoomy, {.images = 700 * kMiB}, limits())), "admitted");
 }
 
 TEST(Admission, WithoutATotalAUserMayHaveHalfOfTheDiskAndAlwaysOneTask) {
   auto none = limits();
   none.userDiskBytes = 0;
-  EXPECT_EQ(code(refusal(applicant(9, 1000), {}, {10'000 * kMiB, 800 * kMiB}, 391 * kMiB, none)), "user-space");
-  EXPECT_EQ(code(refusal(applicant(9, 1000), {}, {10'000 * kMiB, 800 * kMiB}, 390 * kMiB, none)), "admitted");
-  EXPECT_EQ(code(refusal(applicant(9, 1000, 700 * kMiB), {}, {10'000 * kMiB, 800 * kMiB}, kMiB, none)), "admitted");
+  EXPECT_EQ(code(refusal(applicant(9, 1000), {}, {10'000 * kMiB, 800 * kMiB}, {.images = 391 * kMiB}, none)),
+            "user-space");
+  EXPECT_EQ(code(refusal(applicant(9, 1000), {}, {10'000 * kMiB, 800 * kMiB}, {.images = 390 * kMiB}, none)),
+            "admitted");
+  EXPECT_EQ(code(refusal(applicant(9, 1000, 700 * kMiB), {}, {10'000 * kMiB, 800 * kMiB}, {.images = kMiB}, none)),
+            "admitted");
+  const UserSpace withProject{.images = kMiB, .projects = 50 * kMiB};
+  EXPECT_EQ(code(refusal(applicant(9, 1000, 700 * kMiB), {}, {10'000 * kMiB, 800 * kMiB}, withProject, none)),
+            "admitted");
 }
 
 /// The real one over a directory with images, with a user's total of 4 MiB and two places.

@@ -91,11 +91,15 @@ TEST(MachineChecks, CountTheDiskToItsFloorAndAShareToItsEnd) {
   const AdmissionLimits limits{.places = 1, .placesOfUser = 1, .floorBytes = 100 * kMiB, .userDiskBytes = 50 * kMiB};
   expectState(diskCheck({100 * kMiB, 1000 * kMiB}, limits), CheckState::Ok);
   expectState(diskCheck({100 * kMiB - 1, 1000 * kMiB}, limits), CheckState::Failed);
-  expectState(shareCheck({}, 50 * kMiB - 1, limits), CheckState::Ok);
-  expectState(shareCheck({}, 50 * kMiB, limits), CheckState::Failed);
-  // Without a number it is half of the disk.
-  expectState(shareCheck({0, 1000 * kMiB}, 499 * kMiB, {.floorBytes = 0, .userDiskBytes = 0}), CheckState::Ok);
-  expectState(shareCheck({0, 1000 * kMiB}, 500 * kMiB, {.floorBytes = 0, .userDiskBytes = 0}), CheckState::Failed);
+  expectState(shareCheck({}, {.images = 50 * kMiB - 1, .projects = 0}, limits), CheckState::Ok);
+  expectState(shareCheck({}, {.images = 49 * kMiB, .projects = kMiB}, limits), CheckState::Failed);
+  // Without a number it is half of the disk, and on a small one what a task beside the projects takes.
+  const AdmissionLimits unset{.floorBytes = 0, .userDiskBytes = 0, .taskBytes = 200 * kMiB};
+  const DiskSpace large{0, 1'000'000 * kMiB};
+  expectState(shareCheck(large, {.images = 499'999 * kMiB, .projects = 0}, unset), CheckState::Ok);
+  expectState(shareCheck(large, {.images = 500'000 * kMiB, .projects = 0}, unset), CheckState::Failed);
+  expectState(shareCheck({0, 1000 * kMiB}, {.images = 199 * kMiB, .projects = 900 * kMiB}, unset), CheckState::Ok);
+  expectState(shareCheck({0, 1000 * kMiB}, {.images = 200 * kMiB, .projects = 900 * kMiB}, unset), CheckState::Failed);
 }
 
 TEST(MachineChecks, AreWhatATaskThatWaitsForTheDiskIsTold) {
