@@ -105,7 +105,7 @@ TEST(MachineChecks, CountTheDiskToItsFloorAndAShareToItsEnd) {
 TEST(MachineChecks, AreWhatATaskThatWaitsForTheDiskIsTold) {
   const AdmissionLimits limits{.places = 1, .placesOfUser = 1, .floorBytes = 100 * kMiB, .userDiskBytes = 0};
   const DiskSpace full{10 * kMiB, 1000 * kMiB};
-  const auto waits = refusal({1, 1000, {}}, {}, full, 0, limits);
+  const auto waits = refusal({1, 1000, {}}, {}, full, {}, limits);
   ASSERT_TRUE(waits);
   EXPECT_EQ(waits->code, "space");
   const auto check = diskCheck(full, limits);
