@@ -46,7 +46,7 @@ TaskFeed::TaskFeed(sdbus::IConnection& bus, const std::string& owner, Told told)
         std::string interface;
         cli::Dictionary changed;
         message >> interface >> changed;
-        if (interface == names::kTask && !changed.empty()) told_.task(newsOf(changed));
+        if (interface == names::kTask && !changed.empty()) tell([this, news = newsOf(changed)] { told_.task(news); });
       },
       sdbus::return_slot));
   for (const auto* member : {"InterfacesAdded", "InterfacesRemoved"})
@@ -58,15 +58,25 @@ TaskFeed::TaskFeed(sdbus::IConnection& bus, const std::string& owner, Told told)
           message >> path;
           const auto task = taskAt(path);
           if (!task) return;
-          if (!added) return told_.gone(*task);
+          if (!added) return tell([this, id = *task] { told_.gone(id); });
           Interfaces interfaces;
           message >> interfaces;
           if (const auto found = interfaces.find(std::string(names::kTask));
               found != interfaces.end() && !found->second.empty())
-            told_.task(newsOf(found->second));
+            tell([this, news = newsOf(found->second)] { told_.task(news); });
         },
         sdbus::return_slot));
   subscribe();
+}
+
+void TaskFeed::tell(std::function<void()> news) {
+  if (!held_) return news();
+  held_->push_back(std::move(news));
+}
+
+void TaskFeed::tellHeld() {
+  for (const auto& news : std::exchange(held_, std::nullopt).value_or(std::vector<std::function<void()>>{}))
+    news();
 }
 
 void TaskFeed::subscribe() {
@@ -94,18 +104,23 @@ void TaskFeed::readAlive() {
 }
 
 void TaskFeed::readFailed(std::vector<TaskNews> alive) {
+  held_.emplace();
   const cli::Dictionary filter{{"state", sdbus::Variant(std::vector<std::string>{"failed"})}};
   root_->callMethodAsync("ListTasks")
       .onInterface(std::string(names::kManager))
       .withArguments(filter, std::uint64_t{0}, limits::kListMost)
       .uponReplyInvoke([this, alive = std::move(alive)](std::optional<sdbus::Error> error,
                                                         const std::vector<cli::Dictionary>& entries, std::uint64_t) {
-        if (error) return fail(*error);
+        if (error) {
+          tellHeld();
+          return fail(*error);
+        }
         std::vector<TaskNews> failed;
         failed.reserve(entries.size());
         for (const auto& entry : entries)
           failed.push_back(newsOf(entry));
         told_.everything(alive, failed);
+        tellHeld();
       });
 }
 

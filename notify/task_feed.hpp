@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class TaskFeed {
   void call(std::uint64_t task, const std::string& method, std::function<void(const sdbus::Error& reason)> failed);
 
  private:
+  /// Now, or after the state that is being read.
+  void tell(std::function<void()> news);
+  void tellHeld();
   void subscribe();
   void readAlive();
   void readFailed(std::vector<TaskNews> alive);
@@ -50,6 +54,9 @@ class TaskFeed {
   std::unique_ptr<sdbus::IProxy> root_;
   std::map<std::uint64_t, std::unique_ptr<sdbus::IProxy>> tasks_;  ///< those that something was called of
   std::vector<sdbus::Slot> matches_;
+  /// What came between the two answers that the state is read in. It is newer than the first, which is told with the
+  /// second: told at once, it would be taken back by what was so before.
+  std::optional<std::vector<std::function<void()>>> held_;
 };
 
 }  // namespace coffer::notify

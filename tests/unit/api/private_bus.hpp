@@ -25,6 +25,7 @@ class PrivateBus {
   PrivateBus(const PrivateBus&) = delete;
   PrivateBus& operator=(const PrivateBus&) = delete;
 
+  [[nodiscard]] const std::string& address() const { return address_; }
   /// A new connection, said hello, on the loop.
   [[nodiscard]] Bus connect(sd_event* loop) const;
 
