@@ -1,6 +1,7 @@
 """Where a person is asked, and where nobody is."""
 
 import json
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -87,17 +88,37 @@ def test_a_plan_that_cannot_be_used_makes_no_task(carol, project, plan):
     assert len(carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 1000))[0]) == before
 
 
-def test_a_project_that_is_removed_while_a_plan_is_read_gets_no_task(cofferd, instant_agent, carol, repository, bus):
+@pytest.fixture
+def held_back():
+    """held_back(UNIT) makes a worker wait in its unit until what comes back is called; with end, when it has done its work."""
+    made = []
+
+    def hold(unit, end=False):
+        drop_in = Path(f"/run/systemd/system/{unit}.service.d/wait.conf")
+        drop_in.parent.mkdir(parents=True)
+        drop_in.write_text(f"[Service]\nExecStart{'Post' if end else 'Pre'}=/bin/sh -c 'until [ -e /in/go ]; do sleep 0.1; done'\n", encoding="utf-8")
+        run("systemctl", "daemon-reload")
+        made.append(drop_in)
+        return lambda: Path(f"/run/cofferdam/in/{unit}/go").touch(mode=0o644)
+    yield hold
+    for drop_in in made:
+        drop_in.unlink()
+        drop_in.parent.rmdir()
+    run("systemctl", "daemon-reload")
+
+
+def held(bus, unit):
+    bus.until(lambda: run("systemctl", "is-active", f"{unit}.service", check=False).stdout.strip() == "activating",
+              sender="org.freedesktop.systemd1")
+
+
+def test_a_project_that_is_removed_while_a_plan_is_read_gets_no_task(cofferd, instant_agent, carol, repository, bus, held_back):
     project = carol.add_project(repository, test=["make test"], agents=AGENTS)
     last = carol.create_task(project, "Say more")
     last.cancel()
     last.until("cancelled", seconds=60)
-    # The collector of the next number waits until it finds a file.
     unit = f"coffer-{last.id + 1}-0-planner-0-plan"
-    drop_in = Path(f"/run/systemd/system/{unit}.service.d")
-    drop_in.mkdir(parents=True)
-    (drop_in / "wait.conf").write_text("[Service]\nExecStartPre=/bin/sh -c 'until [ -e /in/go ]; do sleep 0.1; done'\n", encoding="utf-8")
-    run("systemctl", "daemon-reload")
+    go_on = held_back(unit)
     other, outcome = Person("carol"), []
 
     def create():
@@ -108,10 +129,9 @@ def test_a_project_that_is_removed_while_a_plan_is_read_gets_no_task(cofferd, in
     creating = threading.Thread(target=create)
     try:
         creating.start()
-        bus.until(lambda: run("systemctl", "is-active", f"{unit}.service", check=False).stdout.strip() == "activating",
-                  sender="org.freedesktop.systemd1")
+        held(bus, unit)
         carol.call(project, "Project", "Remove", "(a{sv})", ({},))
-        Path(f"/run/cofferdam/in/{unit}/go").touch(mode=0o644)
+        go_on()
         creating.join(60)
         assert isinstance(outcome[0], CallError) and outcome[0].name == "UnknownObject" and "removed" in outcome[0].message
         with pytest.raises(CallError) as refused:
@@ -120,10 +140,30 @@ def test_a_project_that_is_removed_while_a_plan_is_read_gets_no_task(cofferd, in
         assert [row["Id"] for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 1000))[0] if row["Id"] > last.id] == []
         assert list(Path("/var/lib/cofferdam/tasks").glob(str(last.id + 1))) == []
     finally:
-        (drop_in / "wait.conf").unlink()
-        drop_in.rmdir()
-        run("systemctl", "daemon-reload")
         other.close()
+
+
+def test_a_project_that_is_removed_while_its_commits_are_taken_in_leaves_nothing(cofferd, instant_agent, carol, repository, bus, held_back):
+    """What comes in for a task that was cancelled meanwhile would be nobody's, and count for nobody."""
+    project = carol.add_project(repository, test=["make test"], agents=AGENTS)
+    last = carol.create_task(project, "Say more")
+    last.cancel()
+    last.until("cancelled", seconds=60)
+    repository.commit("Another commit", **{"another.txt": "to be taken in\n"})
+    unit = f"coffer-{last.id + 1}-0-snapshot-1-import"
+    go_on = held_back(unit, end=True)
+    task = carol.create_task(project, "Say more")
+    bus.until(lambda: run("systemctl", "show", f"{unit}.service", "--property=ExecMainCode", "--value").stdout.strip() == "1",
+              sender="org.freedesktop.systemd1")
+    task.cancel()
+    number = project.rsplit("/", 1)[1]
+    carol.call(project, "Project", "Remove", "(a{sv})", ({},))
+    go_on()
+    bus.until(lambda: "cleaned-up" in [event[3] for event in task.events()])
+    assert not Path(f"/var/lib/cofferdam/projects/{number}").exists()
+    with sqlite3.connect("/var/lib/cofferdam/cofferd.db") as store:
+        assert store.execute("SELECT holder FROM uids WHERE holder LIKE ?", (f"project-{number}-%",)).fetchall() == []
+    store.close()
 
 
 def test_a_project_without_a_command_says_what_is_missing(cofferd, instant_agent, carol, repository, as_user):

@@ -62,6 +62,12 @@ Async<std::expected<StepOutcome, Error>> performCleanUp(StepRun& run) {
     note(removeOutput(context.places, name));
   if (run.step.kind == model::StepKind::Erase)
     note(removeFrom(context.places.state + "/tasks", std::to_string(run.task.id)));
+  // What a step took in after its task was cancelled and the project removed belongs to nobody and counts for nobody.
+  if (run.project.removed) {
+    const auto project = std::to_string(run.project.id);
+    note(removeFrom(context.places.state + "/projects", project));
+    if (result) context.releaseUids(0, "project-" + project + "-");
+  }
   if (!result) co_return std::unexpected(result.error());
   if (auto conversations = context.store->conversations().ofTask(run.task.id))
     for (const auto& conversation : *conversations) {
