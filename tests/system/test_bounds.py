@@ -109,6 +109,25 @@ def test_a_users_projects_are_bounded(carol, project, cofferd, make_repository):
         cofferd.start()
 
 
+def test_a_users_open_tasks_are_bounded(carol, project):
+    """As many as may be stand in the list that is counted; nothing is to be done for those that were put there."""
+    task = carol.create_task(project, "Say more")
+    task.until("plan-ready")
+    first = 1_000_000_000
+    with sqlite3.connect("/var/lib/cofferdam/cofferd.db") as store:
+        columns = ", ".join(name for _, name, *_ in store.execute("PRAGMA table_info(tasks)") if name != "id")
+        store.executemany(f"INSERT INTO tasks (id, {columns}) SELECT ?, {columns} FROM tasks WHERE id = ?", [(first + n, task.id) for n in range(1023)])
+    try:
+        with pytest.raises(CallError) as refused:
+            carol.create_task(project, "Say more")
+        assert refused.value.name == "Limit" and "1024 tasks" in refused.value.message
+    finally:
+        with store:
+            store.execute("DELETE FROM tasks WHERE id >= ?", (first,))
+        store.close()
+    carol.create_task(project, "Say more").cancel()
+
+
 def test_a_project_is_refused_where_its_owner_has_no_room_left(carol, project, setting, make_repository):
     setting("user-disk-mib = 1")
     big = make_repository("carol")
