@@ -13,7 +13,7 @@
 #   risky                 the writer also changes what a forge would run
 #   uncommitted           the writer changes a file and does not commit
 #   hang, spin, crash     the writer sleeps for ever, loops for ever, dies by a signal; hang-plan, hang-review: the others sleep
-#   sleep-N               the writer takes N more seconds (1 to 9)
+#   hold-NAME             the writer waits until there is a file /usr/local/lib/NAME, or NAME-TURN for this turn alone
 #   garbage               lines on standard output that are no JSON, or too deep, or too long
 #   big-output            more output than any limit; error-429, error-401, error-529, error-context: ends like a refused request
 #   fill-disk             the writer's first turn fills its disk and fails; what it made is gone with a reply
@@ -68,6 +68,15 @@ slow() {
   has "$1" || return 0
   echo '{"type":"did","command":"sleep infinity","output":"I hang"}'
   exec sleep infinity
+}
+# /usr is the host's, so a file that is made there is seen here.
+hold() {
+  waited=0
+  until [ -e "$1" ] || [ -e "$1-$turn" ]; do
+    [ "$waited" -lt 6000 ] || fail 0 "nobody let me go on"
+    sleep 0.1
+    waited=$((waited + 1))
+  done
 }
 # What `make` and `test ! -e BROKEN` both notice.
 break_build() {
@@ -165,7 +174,7 @@ print(json.dumps({"type": "end", "text": "asked", "usage": {"input": 1, "cached"
   has fork && { n=0; while :; do sleep 60 & n=$((n + 1)); done; }
   has dial && { out_of=$(git ls-remote https://198.51.100.7/x 2>&1); echo "{\"type\":\"did\",\"command\":\"dial\"}"; }
   has resolve && getent hosts example.org
-  for n in 1 2 3 4 5 6 7 8 9; do has "sleep-$n" && sleep "$n"; done
+  for word in $words; do case $word in hold-*) hold "/usr/local/lib/${word#hold-}" ;; esac; done
   if [ "$turn" = write ] && has ask-write; then question "How should this be done?"; fi
   has nothing && finish "I did nothing"
   [ "$turn" = write ] && has nothing-once && finish "I did nothing yet"

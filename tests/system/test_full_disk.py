@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import Daemon, run
 from moments import until
-from people import Person
 from repository import Repository
 from test_trouble import coffer, told
+from units import active
 
 pytestmark = pytest.mark.deadline(200)
 AGENTS = {role: "instant" for role in ("planner", "writer", "reviewer")}
@@ -173,9 +173,9 @@ def afterwards():
     Daemon().start()
 
 
-def test_a_full_disk_below_the_daemon_takes_no_decision_and_loses_no_turn(afterwards, small_state, carol, repository):
+def test_a_full_disk_below_the_daemon_takes_no_decision_and_loses_no_turn(afterwards, small_state, carol, repository, journal, hold):
     project = carol.add_project(repository, test=["true"], agents=AGENTS)
-    task = carol.create_task(project, "sleep-3")
+    task = carol.create_task(project, hold.word)
     task.until("plan-ready")
     filling = fill(STATE, leave=8 << 20)
     digest = task.PlanDigest
@@ -186,11 +186,11 @@ def test_a_full_disk_below_the_daemon_takes_no_decision_and_loses_no_turn(afterw
     filling.unlink()
     coffer("accept", str(task.id), "--digest", digest)
     unit = f"coffer-{task.id}-0-writer-1.service"
-    until(lambda: run("systemctl", "is-active", unit, check=False).stdout.strip() == "active")
+    until(lambda: active(unit))
     filling = fill(STATE)
     # The turn ends while there is no room to write down that it did.
-    until(lambda: run("systemctl", "is-active", unit, check=False).stdout.strip() != "active" or
-          run("systemctl", "show", "--property=SubState", "--value", unit).stdout.strip() == "exited")
+    hold.let_go()
+    journal.wait(f"step {unit.removesuffix('.service')} has ended, but there is no room", seconds=90, COFFER_TASK=task.id)
     filling.unlink()
     task.until("ready", seconds=90)
     assert [row["Result"] for row in task.runs() if row["Role"] == "writer"] == ["success"], "and it was not run twice"

@@ -7,6 +7,7 @@ import pytest
 from conftest import run
 from moments import until
 from people import Person
+from units import active
 
 pytestmark = pytest.mark.deadline(400)
 AGENTS = {"planner": "instant", "writer": "instant", "reviewer": "instant"}
@@ -17,10 +18,6 @@ def project(cofferd, instant_agent, repository, carol):
     path = carol.add_project(repository, test=["make test"], agents=AGENTS)
     yield path
     carol.end_project(path)
-
-
-def active(unit):
-    return run("systemctl", "is-active", unit, check=False).stdout.strip() == "active"
 
 
 def image(task):
@@ -60,8 +57,8 @@ def goes_on(task, carol):
 
 
 def test_an_image_that_was_cut_off_is_checked_before_it_is_mounted_and_that_is_told(carol, project, repository, cofferd, bus, journal,
-                                                                                       until_file):
-    task = carol.create_task(project, "sleep-5")
+                                                                                       until_file, hold):
+    task = carol.create_task(project, hold.word)
     task.until("plan-ready")
     until_file(image(task).with_name("mounted"), gone=True)  # between turns nothing is mounted
     task.accept_plan()
@@ -78,6 +75,7 @@ def test_an_image_that_was_cut_off_is_checked_before_it_is_mounted_and_that_is_t
     assert prompt.count("The task's disk was not unmounted cleanly") == 1 and "From Cofferdam" in prompt
     # Neither is it lost when cofferd goes now, nor told again.
     cofferd.restart()
+    hold.let_go()
     commit = goes_on(task, carol)
     assert repository.head() == commit
     [notice] = notices(task)
@@ -91,8 +89,9 @@ def test_an_image_that_was_cut_off_is_checked_before_it_is_mounted_and_that_is_t
     assert not image(task).exists() and not image(task).with_name("mounted").exists()
 
 
-def test_an_image_that_cannot_be_mended_is_made_anew_from_the_last_import_and_the_agent_told(carol, project, repository, cofferd, bus):
-    task = carol.create_task(project, "block-once, sleep-5")
+def test_an_image_that_cannot_be_mended_is_made_anew_from_the_last_import_and_the_agent_told(carol, project, repository, cofferd, bus, hold):
+    task = carol.create_task(project, f"block-once, {hold.word}")
+    hold.let_go("write")
     task.until("plan-ready")
     task.accept_plan()
     bus.until(lambda: active(f"coffer-{task.id}-1-writer-1.service"), seconds=120, sender="org.freedesktop.systemd1")
@@ -104,6 +103,7 @@ def test_an_image_that_cannot_be_mended_is_made_anew_from_the_last_import_and_th
         disk.truncate(size)
         disk.write(os.urandom(1 << 20))
     cofferd.start()
+    hold.let_go()
     goes_on(task, carol)
     assert ["was made anew" in notice for notice in notices(task)] == [True], task.events()
     # The first turn's line came from the import, the second's from the turn that was run again.

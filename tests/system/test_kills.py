@@ -8,35 +8,16 @@ from pathlib import Path
 import pytest
 from conftest import run
 from moments import HALT, Stored, end, halt_at, standing, start, until, until_halted
-from people import Person
+from units import active, invocation, sub_state
 
 PROVIDER = f"kills-{uuid.uuid4().hex[:8]}"
 pytestmark = pytest.mark.deadline(200)
-
-
-@pytest.fixture
-def carol():
-    person = Person("carol")
-    yield person
-    person.close()
-
-
-def sub_state(unit):
-    return run("systemctl", "show", "--property=SubState", "--value", f"{unit}.service").stdout.strip()
 
 
 def known(unit):
     """Asked over the bus, where this comes after whatever cofferd sent before it ended."""
     return run("busctl", "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager", "GetUnit", "s",
                f"{unit}.service", check=False).returncode == 0
-
-
-def active(unit):
-    return run("systemctl", "is-active", f"{unit}.service", check=False).stdout.strip() == "active"
-
-
-def invocation(unit):
-    return run("systemctl", "show", "--property=InvocationID", "--value", f"{unit}.service").stdout.strip()
 
 
 class Trial:
@@ -195,14 +176,15 @@ def one_task_through_all_moments(trial, undisturbed, scripted_model, repository,
     assert git("status", "--porcelain") == ""
 
 
-def test_a_command_of_the_gate_goes_on_while_the_daemon_ends(cofferd, halting, instant_agent, make_repository, carol):
-    """Twice in one command that takes longer than both; its record is the same command's."""
-    project = carol.add_project(make_repository("carol"), test=["sleep 8; echo went through"], agents={"writer": "instant"})
+def test_a_command_of_the_gate_goes_on_while_the_daemon_ends(cofferd, halting, instant_agent, make_repository, carol, hold):
+    """Twice in one command; its record is the same command's."""
+    project = carol.add_project(make_repository("carol"), test=[f"{hold.command}; echo went through"], agents={"writer": "instant"})
     task = carol.create_task(project, "Say more")
     task.until("plan-ready")
     for how in ("kill", "stop"):
         trial = Trial(cofferd, how, task.id)
         trial.through([("running", 0, "gate", "-c1")], task.accept_plan if how == "kill" else lambda: None)
+    hold.let_go()
     task.until("ready")
     assert [verdict["verdict"] for verdict in trial.stored.events("gate-ended")] == ["green"]
     assert trial.stored.open_runs() == []

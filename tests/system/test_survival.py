@@ -4,27 +4,22 @@ import pytest
 from conftest import run
 from moments import until
 from people import Person
+from units import active, invocation, sub_state
 
 pytestmark = pytest.mark.deadline(300)
 
 
 @pytest.fixture
-def carol():
-    person = Person("carol")
-    yield person
-    person.close()
-
-
-@pytest.fixture
-def writing(cofferd, instant_agent, make_repository, carol, bus):
+def writing(cofferd, instant_agent, make_repository, carol, bus, hold):
     """A task whose writer is in the middle of its turn."""
     repository = make_repository("carol")
     project = carol.add_project(repository, test=["make test"], agents={"writer": "instant"})
-    task = carol.create_task(project, "sleep-9")
+    task = carol.create_task(project, hold.word)
     task.until("plan-ready", seconds=120)
     task.accept_plan()
     task.unit = f"coffer-{task.id}-0-writer-1.service"
     task.repository = repository
+    task.hold = hold
     bus.until(lambda: active(task.unit), seconds=60, sender="org.freedesktop.systemd1")
     yield task
     again = Person("carol")
@@ -33,16 +28,9 @@ def writing(cofferd, instant_agent, make_repository, carol, bus):
     again.close()
 
 
-def active(unit):
-    return run("systemctl", "is-active", unit, check=False).stdout.strip() == "active"
-
-
-def invocation(unit):
-    return run("systemctl", "show", "--property=InvocationID", "--value", unit).stdout.strip()
-
-
 def ends_once(task, carol):
     """The turn that was going on is the only one there was, and the task goes on to its end."""
+    task.hold.let_go()
     task.person = Person("carol")
     task.until("ready", seconds=180)
     writer = [row for row in task.runs() if row["Role"] == "writer" and row["Kind"] == "turn"]
@@ -75,9 +63,8 @@ def test_agent_goes_on_without_the_daemon_and_is_adopted(writing, carol, cofferd
 def test_turn_that_ended_while_the_daemon_was_down_is_found(writing, carol, cofferd, bus):
     cofferd.stop()
 
-    def exited():
-        return run("systemctl", "show", "--property=SubState", "--value", writing.unit).stdout.strip() == "exited"
-    bus.until(exited, seconds=60, sender="org.freedesktop.systemd1")
+    writing.hold.let_go()
+    bus.until(lambda: sub_state(writing.unit) == "exited", seconds=60, sender="org.freedesktop.systemd1")
     cofferd.start()
     ends_once(writing, carol)
 
@@ -95,10 +82,10 @@ def test_walls_stand_while_everything_around_them_is_restarted(writing, carol, c
     ends_once(writing, carol)
 
 
-def test_agent_goes_on_while_the_bus_is_started_again(cofferd, instant_agent, make_repository):
+def test_agent_goes_on_while_the_bus_is_started_again(cofferd, instant_agent, make_repository, hold):
     before = Person("carol")
     project = before.add_project(make_repository("carol"), test=["true"], agents={"writer": "instant"})
-    task = before.create_task(project, "sleep-3", policy={"plan": "auto", "landing": "branch"})
+    task = before.create_task(project, hold.word, policy={"plan": "auto", "landing": "branch"})
     unit = f"coffer-{task.id}-0-writer-1.service"
     until(lambda: active(unit))
     turn, pid = invocation(unit), cofferd.pid()
@@ -106,6 +93,7 @@ def test_agent_goes_on_while_the_bus_is_started_again(cofferd, instant_agent, ma
     try:
         until(lambda: cofferd.pid() not in (0, pid))
         assert active(unit) and invocation(unit) == turn
+        hold.let_go()
         # A call starts it when it is not up yet; who had a connection has none any more.
         again = Person("carol")
         task.person = again
