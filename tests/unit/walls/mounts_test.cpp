@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include <linux/fs.h>
+#include <linux/sockios.h>
 #include <sys/syscall.h>
 
 #include "machine.hpp"
@@ -115,15 +116,32 @@ TEST_F(Mounts, ARequestAboutWhatIsStillBeingWorkedOnWaitsForIt) {
   ASSERT_TRUE(walls().mountImage("i", image.get()));
   write("/tmp/run/img/i/dirty", std::string(8 << 20, 'x'));
   // As of a cofferd that asked and was killed.
-  Request request;
-  request.verb = Verb::ImageUnmount;
-  request.name = *packName("i");
-  ASSERT_EQ(::send(machine.raw().get(), &request, sizeof request, MSG_NOSIGNAL), ssize_t{sizeof request});
+  const int asked = machine.raw().get();
+  const auto unmount = [asked] {
+    Request request;
+    request.verb = Verb::ImageUnmount;
+    request.name = *packName("i");
+    if (::send(asked, &request, sizeof request, MSG_NOSIGNAL) != ssize_t{sizeof request}) return false;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    for (int unread = 1; ::ioctl(asked, SIOCOUTQ, &unread) == 0 && unread != 0; std::this_thread::yield())
+      if (std::chrono::steady_clock::now() > until) return false;
+    return true;
+  };
+  Reply reply;
+  {
+    // While somebody uses the image, its unmount takes its time and comes to nothing.
+    const Fd used = directory("/tmp/run/img/i");
+    ASSERT_TRUE(unmount());
+    EXPECT_TRUE(walls().mountImage("i", image.get()));
+    ASSERT_EQ(::recv(asked, &reply, sizeof reply, MSG_DONTWAIT), ssize_t{sizeof reply}) << "the first is answered first";
+    EXPECT_NE(reply.status, kDone);
+  }
+  ASSERT_TRUE(unmount());
   const auto mounted = walls().mountImage("i", image.get());
   EXPECT_TRUE(mounted) << mounted.error().message;
-  Reply reply;
-  ASSERT_EQ(::recv(machine.raw().get(), &reply, sizeof reply, 0), ssize_t{sizeof reply});
+  ASSERT_EQ(::recv(asked, &reply, sizeof reply, MSG_DONTWAIT), ssize_t{sizeof reply});
   EXPECT_EQ(reply.status, kDone);
+  EXPECT_EQ(read("/tmp/run/img/i/dirty").size(), std::size_t{8 << 20}) << "it was mounted after it had gone";
   EXPECT_TRUE(walls().unmountImage("i"));
 }
 
