@@ -133,7 +133,8 @@ TEST_F(Mounts, ARequestAboutWhatIsStillBeingWorkedOnWaitsForIt) {
     const Fd used = directory("/tmp/run/img/i");
     ASSERT_TRUE(unmount());
     EXPECT_TRUE(walls().mountImage("i", image.get()));
-    ASSERT_EQ(::recv(asked, &reply, sizeof reply, MSG_DONTWAIT), ssize_t{sizeof reply}) << "the first is answered first";
+    ASSERT_EQ(::recv(asked, &reply, sizeof reply, MSG_DONTWAIT), ssize_t{sizeof reply})
+        << "the first is answered first";
     EXPECT_NE(reply.status, kDone);
   }
   ASSERT_TRUE(unmount());
