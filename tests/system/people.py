@@ -23,6 +23,7 @@ class CallError(Exception):
 class Person:
     def __init__(self, user):
         self.user = user
+        self.projects = []
         entry = pwd.getpwnam(user)
         groups = os.getgrouplist(user, entry.pw_gid)
         old = os.getgroups()
@@ -41,6 +42,11 @@ class Person:
         self.connection.set_exit_on_close(False)
 
     def close(self):
+        """Ends what it added, unless the bus has gone meanwhile."""
+        if self.connection.is_closed():
+            return
+        for project in self.projects:
+            self.end_project(project)
         self.connection.close_sync(None)
 
     def call(self, path, interface, method, signature="()", values=(), timeout=60):
@@ -66,7 +72,8 @@ class Person:
     def add_project(self, repository, **options):
         name = f"{os.path.basename(str(repository.directory)).lower()[:20]}-{uuid.uuid4().hex[:8]}"
         given = {"author-name": "Carol Example", "author-email": "carol@example.org"} | options
-        return self.manager("AddProject", "(aysa{sv})", (str(repository.directory).encode(), name, variants(given)), timeout=120)[0]
+        self.projects.append(self.manager("AddProject", "(aysa{sv})", (str(repository.directory).encode(), name, variants(given)), timeout=120)[0])
+        return self.projects[-1]
 
     def end_project(self, project):
         """Ends what is left of its tasks and forgets it, if that has not been done."""

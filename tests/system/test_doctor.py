@@ -308,7 +308,7 @@ def test_without_cofferd_it_tells_what_can_be_told(cofferd, coffer):
 
 def test_a_cofferd_that_does_not_start_is_told_with_where_to_look(cofferd, coffer):
     folder = Path("/run/systemd/system/cofferd.service.d")
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "broken.conf").write_text("[Service]\nExecStart=\nExecStart=/bin/false\nRestart=no\n", encoding="utf-8")
     try:
         run("systemctl", "daemon-reload")
@@ -318,7 +318,6 @@ def test_a_cofferd_that_does_not_start_is_told_with_where_to_look(cofferd, coffe
         assert "does not answer" in told.stderr
     finally:
         (folder / "broken.conf").unlink()
-        folder.rmdir()
         run("systemctl", "daemon-reload")
         run("systemctl", "reset-failed", "cofferd.service", check=False)
 
