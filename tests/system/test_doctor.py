@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import run
+from moments import until
 from people import CallError, Person
 
 pytestmark = pytest.mark.deadline(400)
@@ -138,24 +139,31 @@ def test_names_that_are_not_found(project, carol):
     goes_on(carol, task)
 
 
-def test_walls_that_do_not_answer_hold_up_nobody(project, carol):
+def test_walls_that_do_not_answer_hold_up_nobody(cofferd, project, carol):
+    def connections():
+        return Path(f"/proc/{cofferd.pid()}/net/unix").read_text().count("/run/cofferdam/walls.sock")
+
+    other = Person("alice")
     run("systemctl", "kill", "--signal=STOP", "coffer-walls.service")
     try:
-        slow = {}
-        thread = threading.Thread(target=lambda: slow.update(checks(carol)))
-        began = time.monotonic()
+        slow, ended = {}, []
+        thread = threading.Thread(target=lambda: (slow.update(checks(carol)), ended.append(time.monotonic())))
+        before = connections()
         thread.start()
-        other = Person("alice")
+        until(lambda: connections() > before)
+        began = time.monotonic()
         other.call("/org/cofferdam/Cofferdam1", "org.freedesktop.DBus.Peer", "Ping")
         assert time.monotonic() - began < 2.5, "cofferd answers others meanwhile"
-        other.close()
+        checks(other)
         thread.join()
+        assert time.monotonic() - ended[0] > 3.9, "who asks while it looks waits for the next look, after a pause"
         check = slow["coffer-walls"]
         assert check["state"] == "failed" and "did not answer" in check["problem"]
         assert "loop-devices" not in slow, "what nobody tried is not said"
         task = refused_task(carol, project, check)
     finally:
         run("systemctl", "kill", "--signal=CONT", "coffer-walls.service")
+        other.close()
     goes_on(carol, task)
 
 

@@ -84,9 +84,12 @@ def test_daemon_that_is_killed_moves_the_work_once_and_lands_it_once(cofferd, ha
     task.accept_work()
     until_halted(cofferd)
     assert Stored(task.id).events("candidate-moved") == []
+    packs = Path(f"/var/lib/cofferdam/tasks/{task.id}/store.git/objects/pack")
+    made = sorted(path.name for path in packs.iterdir())
     end(cofferd, "kill")
     start(cofferd)
     task.until("ready", seconds=120)
+    assert sorted(path.name for path in packs.iterdir()) == made, "the same step made the same commit"
     assert [event["base"] for event in Stored(task.id).events("candidate-moved")] == [mine]
     halt_at("done", f"coffer-{task.id}-0-land-2")
     commit = task.accept_work()

@@ -20,6 +20,7 @@ def left_behind(task):
     for folder in ("ws", "img", "src", "netns", "in"):
         where = Path("/run/cofferdam") / folder
         left += [str(path) for path in where.glob(f"*coffer-{task.id}-*")] + [str(path) for path in where.glob(f"t{task.id}*")]
+    left += [str(path) for path in Path("/var/lib/cofferdam/work").glob(f"coffer-{task.id}-*")]
     left += [str(path) for path in Path(f"/var/lib/cofferdam/tasks/{task.id}").glob("*image")]
     # A user is announced to the machine no longer than it is somebody's.
     with contextlib.closing(sqlite3.connect("file:/var/lib/cofferdam/cofferd.db?mode=ro", uri=True)) as store:
@@ -138,6 +139,15 @@ def test_cancelling_takes_everything_away_but_the_history(carol, project, bus):
     task.accept_plan()
     bus.until(lambda: run("systemctl", "is-active", f"coffer-{task.id}-0-writer-1", check=False).stdout.strip() == "active",
               sender="org.freedesktop.systemd1")
+    # As a step leaves it that fails in the middle.
+    for folder in ("/run/cofferdam/in", "/var/lib/cofferdam/work"):
+        left = Path(folder, f"coffer-{task.id}-0-planner-1-collect")
+        left.mkdir()
+        (left / "request").write_text("what it was given\n", encoding="utf-8")
+    for folder in ("ws", "src"):
+        left = Path("/run/cofferdam", folder, f"coffer-{task.id}-0-planner-1")
+        left.mkdir()
+        run("mount", "-t", "tmpfs", "left", left)
     task.cancel()
     bus.until(lambda: left_behind(task) == [], seconds=60, sender="org.freedesktop.systemd1")
     assert task.State == "cancelled"
