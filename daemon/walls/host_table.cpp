@@ -257,6 +257,14 @@ Result<void> HostTable::tryTproxy() {
   return netlink->send(batch.finish(), "making a rule with TPROXY");
 }
 
+Result<void> HostTable::takeDown() {
+  auto netlink = Netlink::open(NETLINK_NETFILTER);
+  if (!netlink) return std::unexpected(netlink.error());
+  NftBatch batch;
+  kTable.destroy(batch);
+  return netlink->send(batch.finish(), "removing the host's table");
+}
+
 Result<bool> HostTable::standing() {
   auto state = kTable.state(netlink_);
   if (!state) {

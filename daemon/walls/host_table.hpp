@@ -21,6 +21,9 @@ class HostTable {
   /// service left without an owner). Unsupported when the kernel has no owned, persistent tables.
   static Result<HostTable> open(Fd storedSocket);
 
+  /// Removes the table, which nobody may own any more: the last copy of its socket is closed. None there is success.
+  static Result<void> takeDown();
+
   Result<void> set(HostSetKind set, const HostEntry& entry, bool remove);
   /// Exactly `entries` from now on, in one transaction. At most limits::kHostEntries.
   Result<void> replace(HostSetKind set, std::span<const HostEntry> entries);

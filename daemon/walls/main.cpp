@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -19,8 +20,17 @@ int stop(const coffer::walls::Fault& fault) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   using namespace coffer::walls;
+  if (argc == 2 && std::string_view(argv[1]) == "--take-down") {
+    auto down = Walls::takeDown(std::string(kRuntimeDirectory));
+    if (!down) std::cerr << "coffer-walls: " << down.error().message << '\n';
+    return down ? EXIT_SUCCESS : EXIT_FAILURE;
+  }
+  if (argc != 1) {
+    std::cerr << "coffer-walls takes no argument; --take-down is for the removal of the package\n";
+    return 2;
+  }
   if (::geteuid() != 0)
     return stop({coffer::ErrorCode::AccessDenied, EPERM, "it has to be started by the service manager, as root"});
 

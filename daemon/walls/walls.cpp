@@ -113,6 +113,29 @@ Result<Walls> Walls::open(const std::string& base, FdStore& store) {
   return Walls(TaskMounts(std::move(*tree)), NamespaceKeeper(store), std::move(*table));
 }
 
+Result<void> Walls::takeDown(const std::string& base) {
+  Result<void> outcome;
+  const auto note = [&](Result<void> part) {
+    if (!part && outcome) outcome = std::move(part);
+  };
+  if (::access(base.c_str(), F_OK) == 0) {
+    auto tree = RuntimeTree::open(base);
+    if (!tree) return std::unexpected(tree.error());
+    // What is mounted upon images goes before them.
+    for (const Kind kind : {Kind::Workspace, Kind::Source, Kind::Netns, Kind::Image}) {
+      auto names = tree->list(kind);
+      if (!names) {
+        note(std::unexpected(names.error()));
+        continue;
+      }
+      for (const std::string& name : *names)
+        note(tree->detach(kind, name, kind != Kind::Image));
+    }
+  }
+  note(HostTable::takeDown());
+  return outcome;
+}
+
 Answer Walls::perform(const Request& request, const Fd& fd) {
   Result<Done> done;
   try {

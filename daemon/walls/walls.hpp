@@ -25,6 +25,10 @@ class Walls {
   /// namespace.
   static Result<Walls> open(const std::string& base, FdStore& store);
 
+  /// For the removal of the package, when no process of ours runs and nobody keeps our descriptors: takes away every
+  /// mount below `base` and the host table. What could not be is left, and told; the rest goes all the same.
+  static Result<void> takeDown(const std::string& base);
+
   /// `fd` is what came with the request, or none. Not for two threads at once, except for a verb that isSlow().
   Answer perform(const Request& request, const Fd& fd);
 

@@ -46,6 +46,14 @@ TEST_F(File, OfANewerProgramIsRefusedUntouched) {
   EXPECT_EQ(bytesOf(path()), before);
 }
 
+/// The package's preinst reads it while cofferd has the store open.
+TEST_F(File, HasItsFormInTheHeaderOnceItIsOpen) {
+  reopen();
+  const std::string bytes = bytesOf(path());
+  ASSERT_GT(bytes.size(), 64U);
+  EXPECT_EQ(bytes.substr(60, 4), std::string("\0\0\0", 3) + static_cast<char>(kSchemaVersion));
+}
+
 TEST_F(File, OfAnotherProgramIsRefused) {
   store_->database().script("PRAGMA application_id=1");
   store_.reset();
