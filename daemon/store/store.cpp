@@ -25,13 +25,9 @@ std::expected<std::unique_ptr<Store>, Error> Store::open(const std::string& path
   auto database = Database::open(path);
   if (!database) return std::unexpected(database.error());
   if (auto done = migrate(**database, now); !done) return std::unexpected(done.error());
-  // From here on the form of the store stands in the header of the file itself: the package's preinst reads that, and
-  // no log.
-  if (const int code =
-          sqlite3_wal_checkpoint_v2((*database)->handle(), nullptr, SQLITE_CHECKPOINT_FULL, nullptr, nullptr);
-      code != SQLITE_OK)
-    return std::unexpected(
-        Error{ErrorCode::Internal, "cofferd's store " + path + " cannot be written: " + sqlite3_errstr(code) + "."});
+  // The form of the store is to stand in the header of the file itself: the package's preinst reads that, and no log.
+  // On a full disk it cannot, which keeps nothing else from working: an older cofferd refuses the store by itself.
+  sqlite3_wal_checkpoint_v2((*database)->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   return std::unique_ptr<Store>(new Store(*std::move(database), std::filesystem::path(path).parent_path().string()));
 }
 
