@@ -173,7 +173,7 @@ Async<Canary::Held> Canary::tryOut(std::uint32_t uid, bool memory, bool pids) {
   spec.sealed.name = kUnit;
   spec.sealed.slice = kSlice;
   spec.sealed.identity = *identity;
-  spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-canary"}};
+  spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-canary.static"}};
   spec.sealed.limits.runtimeUs = kRuntimeUs;
   spec.sealed.in = *in;
   spec.sealed.out = *out + "/out";

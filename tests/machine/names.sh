@@ -56,3 +56,10 @@ livePid() {
 }
 
 leader() { livePid "$machine/leader"; }
+
+# What the machine's /etc/cofferdam/cofferd.toml has to say of the cgroup controllers that it lacks.
+acceptMissing() {
+  local quoted
+  quoted=$(sed '/^$/d; s/.*/"&", /' "$machine/lacks" | tr -d '\n')
+  printf '# This machine is a container without these cgroup controllers.\naccept-missing = [%s]\n' "${quoted%, }"
+}

@@ -102,7 +102,7 @@ Async<std::expected<std::optional<sandbox::UnitEnd>, Error>> runCommand(StepRun&
     spec.sealed.name = command.unit;
     spec.sealed.slice = boxSlice(run.task.owner, run.task.id);
     spec.sealed.identity = identity;
-    spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-init"}};
+    spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-init.static"}};
     spec.sealed.limits.runtimeUs = timeUs;
     spec.sealed.in = *in;
     spec.sealed.readOnly = {{context.places.projectObjects(run.project.id), "/store/base/objects"},

@@ -151,7 +151,7 @@ sandbox::AgentSpec agentSpec(const StepRun& run, const TurnPlan& plan, const Ses
   spec.sealed.name = run.step.name;
   spec.sealed.slice = boxSlice(run.task.owner, run.task.id);
   spec.sealed.identity = identity;
-  spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-init"}};
+  spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-init.static"}};
   spec.sealed.limits.runtimeUs = turnMicros(run);
   spec.sealed.in = in;
   spec.sealed.out = session.directory("out-" + run.step.name);

@@ -225,7 +225,7 @@ Why absent(const std::vector<const char*>& paths) {
 }
 
 Why hostFiles() {
-  return absent({"/etc/shadow", "/etc/machine-id", "/var/lib/cofferdam", "/var/lib/dpkg", "/run/cofferdam",
+  return absent({"/etc/shadow", "/etc/machine-id", "/var/lib/cofferdam", "/var/lib/systemd", "/run/cofferdam",
                  "/run/systemd/private", "/run/systemd/journal", "/run/dbus", "/boot"});
 }
 

@@ -1,8 +1,7 @@
 """The life of the Debian package in a machine that has never had it: tests/run package puts the packages into /run/packages.
 
     cofferdam.deb   what this tree makes
-    before.deb      the same, with a lower version
-    too-old.deb     the same, with a lower version, by a program that knows no store as new as ours
+    next.deb        the one after it, whose store has one step more (tests/package/next)
 """
 
 import os
@@ -41,6 +40,12 @@ def value(unit, name):
 def units():
     """What of a task PID 1 knows."""
     return [line.split()[0] for line in run("systemctl", "list-units", "--all", "--no-legend", "--plain", "coffer-*-*").stdout.splitlines()]
+
+
+def mounts():
+    """What is mounted where Cofferdam mounts."""
+    points = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()]
+    return [point for point in points if point.startswith(("/run/cofferdam/", "/var/lib/cofferdam/"))]
 
 
 def lay_out():
@@ -165,36 +170,44 @@ def test_completions_are_where_the_shells_look(packaged):
         assert Path("/usr/share", file).is_file()
 
 
-def test_an_upgrade_stops_no_agent_and_adopts_it(clean, make_repository, bus):
-    install("before.deb")
-    try:
-        carol = Person("carol")
-        task = writing(carol, make_repository, bus)
-        agent, daemon, walls = (value(unit, "InvocationID") for unit in (task.unit, *SERVICES))
-        began = STORE.stat().st_ino
-        said = dpkg("--install", PACKAGES / "cofferdam.deb")
-        assert version() == run("dpkg-deb", "--field", PACKAGES / "cofferdam.deb", "Version").stdout.strip() and "stopping" not in said.stdout + said.stderr
-        assert active(task.unit) and value(task.unit, "InvocationID") == agent
-        assert all(active(unit) for unit in SERVICES)
-        # Both run what was installed, and neither is what it was.
-        assert value("cofferd.service", "InvocationID") != daemon and value("coffer-walls.service", "InvocationID") != walls
-        for unit in SERVICES:
-            assert "(deleted)" not in os.readlink(f"/proc/{value(unit, 'MainPID')}/exe")
-        assert STORE.stat().st_ino == began
-        carol.close()
-        runs = until_done(task)
-        assert [row["Result"] for row in runs] == ["success"]
-    finally:
-        purge()
+def form():
+    """The form of the store as its file says it, and the titles that the next package's step copies."""
+    with sqlite3.connect(f"file:{STORE}?mode=ro", uri=True) as database:
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        table = database.execute("SELECT count(*) FROM sqlite_master WHERE name = 'titles'").fetchone()[0]
+        titles = dict(database.execute("SELECT task, title FROM titles")) if table else {}
+    database.close()
+    return version, titles
+
+
+def test_an_upgrade_stops_no_agent_and_migrates_the_store(packaged, make_repository, carol, bus):
+    task = writing(carol, make_repository, bus)
+    agent, daemon, walls = (value(unit, "InvocationID") for unit in (task.unit, *SERVICES))
+    began, titles = form()
+    assert titles == {}
+    title = task.Title
+    said = dpkg("--install", PACKAGES / "next.deb")
+    assert version() == "99.0" and "stopping" not in said.stdout + said.stderr
+    assert active(task.unit) and value(task.unit, "InvocationID") == agent
+    assert all(active(unit) for unit in SERVICES)
+    # Both run what was installed, and neither is what it was.
+    assert value("cofferd.service", "InvocationID") != daemon and value("coffer-walls.service", "InvocationID") != walls
+    for unit in SERVICES:
+        assert "(deleted)" not in os.readlink(f"/proc/{value(unit, 'MainPID')}/exe")
+    assert form() == (began + 1, {task.id: title})
+    runs = until_done(task)
+    assert [row["Result"] for row in runs] == ["success"]
 
 
 def test_a_package_that_is_too_old_for_the_store_is_refused_and_nothing_changes(packaged, make_repository, carol, bus):
+    dpkg("--install", PACKAGES / "next.deb")
     task = writing(carol, make_repository, bus)
-    before = version(), value("cofferd.service", "ActiveState"), value(task.unit, "InvocationID")
-    said = dpkg("--install", PACKAGES / "too-old.deb", check=False)
+    before = version(), form(), value(task.unit, "InvocationID")
+    said = dpkg("--install", PACKAGES / "cofferdam.deb", check=False)
     assert said.returncode != 0
     assert "too old for the tasks on this machine" in said.stderr and "Nothing was changed" in said.stderr
-    assert (version(), value("cofferd.service", "ActiveState"), value(task.unit, "InvocationID")) == before
+    # The services are started anew by what Debian does after a refusal; no agent is.
+    assert (version(), form(), value(task.unit, "InvocationID")) == before
     assert run("dpkg", "--audit").stdout == "" and all(active(unit) for unit in SERVICES)
     assert [row["Result"] for row in until_done(task)] == ["success"]
 
@@ -224,7 +237,7 @@ def test_removed_it_stops_what_runs_and_keeps_the_tasks_and_installed_again_goes
     assert units() == []
     assert run("pgrep", "--full", "cofferdam-instant", check=False).stdout == ""
     assert "cofferdam" not in run("nft", "list", "tables").stdout
-    assert "/run/cofferdam/" not in Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    assert mounts() == []
     assert STORE.exists() and not Path("/usr/bin/coffer").exists()
     assert not any(Path("/run/systemd/system", unit).exists() for unit in SERVICES), "a mask that was left would outlive the removal"
     # The bus does not bring it back, and nothing of it is known to systemd.
@@ -251,7 +264,7 @@ def test_purged_it_leaves_nothing(clean, make_repository, bus):
     assert not list(Path("/run/userdb").glob("*")) and not Path("/run/cofferdam").exists()
     assert "/cofferdam/" not in run("losetup", "--list", "--noheadings", "--raw", "--output", "NAME,BACK-FILE").stdout
     assert "cofferdam" not in run("nft", "list", "tables").stdout
-    assert "/cofferdam" not in Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    assert mounts() == []
     # Debian keeps groups that a package made: a file somewhere may be theirs.
     assert run("getent", "group", "cofferdam").stdout.startswith("cofferdam:")
     assert task.repository.git("status", "--porcelain") == ""

@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   spec.sealed.name = argv[1];
   spec.sealed.slice = "coffer-test.slice";
   spec.sealed.identity = {static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)), argv[2]};
-  spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-init"}};
+  spec.sealed.command = {{"/usr/libexec/cofferdam/coffer-init.static"}};
   spec.sealed.in = argv[4];
   spec.sealed.out = argv[5];
   spec.workspace = argv[6];

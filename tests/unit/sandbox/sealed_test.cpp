@@ -12,7 +12,7 @@ SealedSpec spec() {
   sealed.name = "coffer-17-0-writer-1";
   sealed.slice = "coffer-u1000-17-box.slice";
   sealed.identity = {0x7A000001, "coffer-s1"};
-  sealed.command = {{"/usr/libexec/cofferdam/coffer-init"}};
+  sealed.command = {{"/usr/libexec/cofferdam/coffer-init.static"}};
   sealed.in = "/run/cofferdam/in/coffer-17-0-writer-1";
   sealed.out = "/run/cofferdam/img/t17/out";
   return sealed;

@@ -1,6 +1,6 @@
 """The package's purge, as dpkg runs it, in a mount namespace with a /var/lib/cofferdam and a /run/cofferdam of its own.
 
-    test_purge.py /build/daemon/walls/coffer-remover
+    test_purge.py /build/daemon/walls/coffer-remover.static
 """
 
 import subprocess
@@ -8,7 +8,7 @@ import sys
 import unittest
 from pathlib import Path
 
-REMOVER = "/build/daemon/walls/coffer-remover"
+REMOVER = "/build/daemon/walls/coffer-remover.static"
 POSTRM = Path(__file__).resolve().parents[3] / "packaging" / "debian" / "cofferdam.postrm"
 # Somebody else's, which links in what is purged lead to.
 BEFORE = """
