@@ -5,12 +5,12 @@ and systemctl. Nothing here sleeps for luck: a wait is for a D-Bus signal, a lin
 deadline that fails the test. A test leaves nothing behind and needs no other to have run.
 """
 
+import contextlib
 import json
 import os
 import pty
 import select
 import signal
-import socket
 import subprocess
 import time
 import uuid
@@ -21,8 +21,9 @@ import pytest
 from command import run
 from hold import Hold
 from people import Person
+from ports import free_port
 from repository import Repository
-from units import main_pid
+from units import active, main_pid
 from waits import WAIT_SECONDS, Bus, Journal, bus, journal, until_file, until_unit  # noqa: F401
 
 BUS_NAME = "org.cofferdam.Cofferdam1"
@@ -38,6 +39,15 @@ def pytest_configure(config):
 
 class DeadlineExceeded(Exception):
     pass
+
+
+def pytest_sessionstart(session):
+    """An interrupt (tests/run has it sent when there is no more time) fails the test that it meets, and says where that stood."""
+    def interrupted(_signal, _frame):
+        session.shouldstop = "interrupted"
+        raise DeadlineExceeded("the time of all tests was over")
+
+    signal.signal(signal.SIGINT, interrupted)
 
 
 @pytest.fixture(autouse=True)
@@ -253,16 +263,8 @@ def make_repository():
 
     def make(user="alice", name=None):
         directory = f"/home/{user}/{name or f'sample-{os.getpid()}-{len(made)}'}"
-        run("install", "-d", "-o", user, "-g", user, directory)
         made.append(directory)
-        repository = Repository(user, directory)
-        repository.git("init", "--quiet", "--initial-branch=main")
-        repository.git("config", "user.name", f"{user.title()} Example")
-        repository.git("config", "user.email", f"{user}@example.org")
-        for file, text in repository.files.items():
-            repository.write(file, text)
-        repository.commit("Greet the world")
-        return repository
+        return Repository.create(user, directory)
 
     yield make
     for directory in made:
@@ -301,8 +303,31 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 def reload_cofferd():
-    if run("systemctl", "is-active", Daemon.unit, check=False).stdout.strip() == "active":
+    if active(Daemon.unit):
         run("systemctl", "reload", Daemon.unit)
+
+
+@contextlib.contextmanager
+def own_limits():
+    """Gives say("free-space-mib = 1"), after which these are [limits] of the administrator's file; afterwards all is as it was."""
+    file = Path("/etc/cofferdam/cofferd.toml")
+    before = file.read_text(encoding="utf-8")
+
+    def say(limits):
+        file.write_text(f"{before}\n[limits]\n{limits}\n" if limits else before, encoding="utf-8")
+        reload_cofferd()
+
+    try:
+        yield say
+    finally:
+        say("")
+
+
+@pytest.fixture
+def setting():
+    """own_limits() of this test."""
+    with own_limits() as say:
+        yield say
 
 
 @pytest.fixture(scope="session")
@@ -321,9 +346,8 @@ def instant_agent():
 @pytest.fixture
 def hold():
     """A Hold of this test."""
-    hold = Hold()
-    yield hold
-    hold.forget()
+    with Hold() as hold:
+        yield hold
 
 
 class ScriptedModel:
@@ -347,9 +371,7 @@ class ScriptedModel:
 @pytest.fixture
 def scripted_model(tmp_path):
     """A ScriptedModel with a key of its own, which gateways may reach because the administrator's file names its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     model = ScriptedModel(port, uuid.uuid4().hex, tmp_path / "model.log")
     unit = f"scripted-model-{port}"
     file = Path(f"/etc/cofferdam/providers/scripted-{port}.toml")

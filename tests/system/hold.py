@@ -16,6 +16,9 @@ class Hold:
         """From now on, in this kind of turn or in all."""
         Path(f"{self.file}-{turn}" if turn else self.file).touch()
 
-    def forget(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         for file in self.file.parent.glob(f"{self.file.name}*"):
             file.unlink()

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from conftest import run
+from command import run
 
 HALT = Path("/run/cofferdam/halt-at")
 
@@ -89,8 +89,16 @@ class Stored:
 
 
 def standing(task):
-    """What of the task runs or is mounted."""
-    left = run("systemctl", "list-units", "--all", "--no-legend", "--plain", f"coffer-{task}-*.service").stdout.splitlines()
-    left += [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()
-             if f"coffer-{task}-" in line or line.split()[4].startswith(f"/run/cofferdam/img/t{task}")]
+    """What of the task runs, is mounted or has a loop device, which the kernel frees some time after the unmount and tells nobody."""
+    left = run("systemctl", "list-units", "--all", "--no-legend", "--plain", f"coffer-{task}-*").stdout.splitlines()
+    left += [line for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+             if f"coffer-{task}-" in line or f"/t{task} " in line or f"/t{task}-out " in line]
+    left += [file for file in run("losetup", "--noheadings", "--output", "BACK-FILE").stdout.split() if f"/tasks/{task}/" in file]
     return [line for line in left if line]
+
+
+def until_nothing_stands(task):
+    """What a step held is taken away when its end is stored, so after it can be seen."""
+    def nothing_stands():
+        return standing(task) == []
+    until(nothing_stands)

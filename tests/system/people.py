@@ -57,6 +57,27 @@ class Person:
             raise CallError(error) from None
         return answer.unpack()
 
+    def answers(self, *calls, timeout=60):
+        """Makes calls of the root object, (interface, method, signature, values) each, without waiting between them; gives (method, answer)
+        in the order in which they were answered, the answer of a refused one as its CallError."""
+        context, answered = GLib.MainContext.new(), []
+
+        def arrived(connection, result, method):
+            try:
+                answered.append((method, connection.call_finish(result).unpack()))
+            except GLib.Error as error:
+                answered.append((method, CallError(error)))
+        context.push_thread_default()
+        try:
+            for interface, method, signature, values in calls:
+                self.connection.call(NAME, ROOT, f"{NAME}.{interface}", method, GLib.Variant(signature, values), None, Gio.DBusCallFlags.NONE,
+                                     timeout * 1000, None, arrived, method)
+            while len(answered) < len(calls):  # each call has an end of its own
+                context.iteration(True)
+        finally:
+            context.pop_thread_default()
+        return answered
+
     def call_bus(self, method, signature="()", values=()):
         """A call of the bus itself."""
         bus = "org.freedesktop.DBus"

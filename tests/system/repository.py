@@ -23,6 +23,17 @@ class Repository:
         self.user = user
         self.directory = Path(directory)
 
+    @classmethod
+    def create(cls, user, directory):
+        """A new one with one commit on main; a directory that is there has to be the user's."""
+        run("install", "-d", "-o", user, "-g", user, directory)
+        repository = cls(user, directory)
+        repository.git("init", "--quiet", "--initial-branch=main")
+        repository.git("config", "user.name", f"{user.title()} Example")
+        repository.git("config", "user.email", f"{user}@example.org")
+        repository.commit("Greet the world", **cls.files)
+        return repository
+
     def run(self, *command, check=True, input=None):
         """A command as the owner in the repository, without a session."""
         return run("setpriv", "--reuid", self.user, "--regid", self.user, "--init-groups",

@@ -6,17 +6,10 @@ from pathlib import Path
 
 import pytest
 from conftest import TESTS, reload_cofferd, run
-from test_bounds import setting  # noqa: F401
-from people import CallError, Person
+from people import CallError
+from units import active
 
 pytestmark = pytest.mark.deadline(500)
-
-
-@pytest.fixture
-def carol():
-    person = Person("carol")
-    yield person
-    person.close()
 
 
 @pytest.mark.parametrize("agent", ["codex", "claude", "opencode"])
@@ -112,7 +105,7 @@ def test_what_the_call_that_starts_the_daemon_asks_for_is_not_swept_away(cofferd
         "sh", "-c", "trap '' TERM; while :; do sleep 1; done")
     told = carol.call("/org/cofferdam/Cofferdam1/agent/slow", "Agent", "Test", "(a{sv})", ({},), timeout=300)[0]
     assert told["Answered"] and told["Resumed"], told
-    assert run("systemctl", "is-active", "coffer-999999-0-planner-1.service", check=False).stdout.strip() != "active"
+    assert not active("coffer-999999-0-planner-1.service")
 
 
 def test_agent_that_is_not_there_cannot_be_tried(cofferd, carol):

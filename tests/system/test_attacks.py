@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import re
-import select
 import socket
 import subprocess
 import threading
@@ -18,8 +17,10 @@ from pathlib import Path
 
 import pytest
 from conftest import TESTS, Bus, Daemon, Journal, Repository, reload_cofferd, run
+from hold import Hold
 from people import NAME, ROOT, CallError, Person
 from test_bus import Listener
+from units import active, main_pid
 
 pytestmark = pytest.mark.deadline(200)
 PROGRAMS = Path("/usr/local/lib/cofferdam-tests")
@@ -91,14 +92,6 @@ def told(text, word):
     return all_told(text, word)[0]
 
 
-def active(unit):
-    return run("systemctl", "is-active", unit, check=False).stdout.strip() == "active"
-
-
-def main_pid(unit):
-    return int(run("systemctl", "show", "--property=MainPID", "--value", unit).stdout)
-
-
 def uid_of(pid):
     return int(re.search(r"^Uid:\t(\d+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE).group(1))
 
@@ -149,6 +142,7 @@ class Attacked:
 @pytest.fixture(scope="module")
 def attacked(instant_agent):
     it = Attacked()
+    it.project = None
     it.planted = f"planted-{uuid.uuid4().hex}"
     it.secret = f"secret{uuid.uuid4().hex}"
     it.keys = [f"sk-{uuid.uuid4().hex}" for _ in range(2)]
@@ -169,13 +163,12 @@ def attacked(instant_agent):
     providers = []
     directory = f"/home/carol/attacked-{os.getpid()}"
     try:
-        with reachable_on_the_host() as facts:
-            run_attacked(it, facts, carol, bob, bus, providers, directory)
+        with reachable_on_the_host() as facts, Hold() as hold, Hold() as other_hold:
+            run_attacked(it, facts, carol, bob, bus, providers, directory, hold, other_hold)
         yield it
     finally:
-        for row in carol.manager("ListTasks", "(a{sv}tu)", ({}, 0, 100))[0]:
-            if row["State"] not in ("done", "failed", "cancelled"):
-                carol.call(f"{ROOT}/task/{row['Id']}", "Task", "Cancel", "(a{sv})", ({},))
+        if it.project:
+            carol.end_project(it.project)
         for provider in providers:
             carol.call(provider, "Provider", "Remove", "(a{sv})", ({},))
         for person in people.values():
@@ -189,14 +182,7 @@ def attacked(instant_agent):
 
 def owners_repository(it, directory):
     """A repository whose owner's Git would run what the agent commits: hooks from the tree, filters, drivers, a monitor."""
-    run("install", "-d", "-o", "carol", "-g", "carol", directory)
-    repository = Repository("carol", directory)
-    repository.git("init", "--quiet", "--initial-branch=main")
-    repository.git("config", "user.name", "Carol Example")
-    repository.git("config", "user.email", "carol@example.org")
-    for file, text in repository.files.items():
-        repository.write(file, text)
-    repository.commit("Greet the world")
+    repository = Repository.create("carol", directory)
     it.base = repository.commit("Say who is greeted", **{"notes.txt": "the world\n"})
     script = f"sh {PROGRAMS}/planted"
     for setting, value in (("core.hooksPath", ".husky"), ("core.fsmonitor", script), ("filter.planted.clean", script),
@@ -206,7 +192,7 @@ def owners_repository(it, directory):
     return repository
 
 
-def run_attacked(it, facts, carol, bob, bus, providers, directory):
+def run_attacked(it, facts, carol, bob, bus, providers, directory, hold, other_hold):
     for number, key in enumerate(it.keys):
         providers.append(carol.add_provider(f"key-{number}", "nowhere", "http://127.0.0.1:9/v1", key))
     repository = it.repository = owners_repository(it, directory)
@@ -219,10 +205,10 @@ def run_attacked(it, facts, carol, bob, bus, providers, directory):
     for person in (carol, bob):  # so that there is content on its way
         person.manager("Subscribe", "(a{sv})", ({},))
     agents = {role: "instant-keyed/none@key-0" for role in ("planner", "writer", "reviewer")}
-    project = carol.add_project(repository, build=["make"], test=[f"LD_PRELOAD={PROGRAMS}/preload.so {PROBE}"], agents=agents)
-    other = carol.create_task(project, "run-hold, and a note", agents={"writer": "instant-keyed/none@key-1"})
+    project = it.project = carol.add_project(repository, build=["make"], test=[f"LD_PRELOAD={PROGRAMS}/preload.so {PROBE}"], agents=agents)
+    other = carol.create_task(project, f"{other_hold.word}, and a note", agents={"writer": "instant-keyed/none@key-1"})
     task = it.task = carol.create_task(
-        project, f"Do run-hold run-keys run-objects run-probe run-tree after-plant {it.secret} LD_PRELOAD={PROGRAMS}/preload.so")
+        project, f"Do {hold.word} run-keys run-objects run-probe run-tree after-plant {it.secret} LD_PRELOAD={PROGRAMS}/preload.so")
     it.bob = []
     for each in (other, task):
         each.until("plan-ready")
@@ -243,12 +229,12 @@ def run_attacked(it, facts, carol, bob, bus, providers, directory):
     it.bob.append(objects_of_bob(bob, task.path, task.id))
 
     # The other task is done first, so that its candidate is there to be looked for.
-    (PROGRAMS / f"go-{other.id}").touch()
+    other_hold.let_go()
     other.until("ready")
     it.other = other.id
     it.other_candidate = other.Candidate
     say_facts(facts, others={"candidate": other.Candidate})
-    (PROGRAMS / f"go-{task.id}").touch()
+    hold.let_go()
     task.until("ready")
     it.bob.append(objects_of_bob(bob, task.path, task.id))
     it.gate_log = gate_log(task)
@@ -402,159 +388,3 @@ def test_bob_hears_numbers_alone_and_finds_nothing(attacked):
     for tries, listed in attacked.bob:
         assert {name: got for name, got in tries.items() if got != "UnknownObject"} == {}
         assert attacked.secret not in listed and f"/task/{attacked.task.id}" not in listed and "attacked" not in listed
-
-
-# --- (1) a directory that is swapped
-
-def stored_objects():
-    """Ids of all objects in all stores of cofferd."""
-    ids = set()
-    for index in Path("/var/lib/cofferdam").rglob("*.idx"):
-        with open(index, "rb") as file:
-            shown = subprocess.run(["git", "show-index", "--object-format=sha1"], stdin=file, capture_output=True, text=True, check=True).stdout
-        ids |= {line.split()[1] for line in shown.splitlines()}
-    return ids | {path.parent.name + path.name for path in Path("/var/lib/cofferdam").rglob("objects/[0-9a-f][0-9a-f]/*")}
-
-
-def stored_text(text):
-    """Files of cofferd's that hold the text as it is; checkouts do."""
-    return run("grep", "-rlF", "--exclude=*image", text, "/var/lib/cofferdam", "/run/cofferdam/in", check=False).stdout
-
-
-def test_a_directory_swapped_for_a_link_shows_nothing_of_the_other_user(cofferd, make_repository, instant_agent):
-    mine, theirs = make_repository("carol"), make_repository("alice")
-    # alice's home is closed, her repository below it is not: only the way there keeps others out.
-    run("chmod", "0700", "/home/alice")
-    run("chmod", "0755", theirs.directory)
-    token = f"alices-{uuid.uuid4().hex}"
-    theirs.commit("Mine alone", **{"mine.txt": token + "\n"})
-    blob = theirs.git("rev-parse", "HEAD:mine.txt")
-    link = Path(f"{mine.directory}-link")
-    run("setpriv", "--reuid=carol", "--regid=carol", "--clear-groups", "ln", "-s", theirs.directory, link)
-    swapping = subprocess.Popen(["setpriv", "--reuid=carol", "--regid=carol", "--clear-groups", "python3",
-                                 TESTS / "system" / "attacks" / "swap", mine.directory, link],
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    carol = Person("carol")
-    added, refused = [], []
-    try:
-        while (len(added) < 4 or len(refused) < 4) and len(added) + len(refused) < 30:
-            try:
-                added.append(carol.add_project(mine, test=["true"], agents={"writer": "instant", "planner": "instant", "reviewer": "instant"}))
-            except CallError as error:
-                refused.append(error.name)
-        assert added and refused, "the race was run both ways"
-        tasks = [carol.create_task(added[0], "Say more") for _ in range(6)]
-        states = [task.until("plan-ready", "parked") for task in tasks]
-        assert "plan-ready" in states
-        turns = int(swapping.communicate(input="", timeout=20)[0])
-        assert turns > 1000
-        assert blob not in stored_objects() and stored_text(token) == ""
-        for task in tasks:
-            task.cancel()
-        # It would be found: the same content in a repository of one's own is.
-        own = make_repository("carol")
-        own.commit("Mine as well", **{"mine.txt": token + "\n"})
-        carol.add_project(own)
-        assert blob in stored_objects() and stored_text(token) != ""
-    finally:
-        if swapping.poll() is None:
-            swapping.kill()
-            swapping.wait()
-        carol.close()
-        run("rm", "-rf", link)
-
-
-# --- (8) signals that somebody invents
-
-def test_the_end_of_a_job_that_bob_invents_ends_nothing(cofferd, make_repository, instant_agent):
-    """Anyone may send a signal to cofferd's own name; what sd-bus matches is the name that PID 1 has, not who sent."""
-    reply = run("busctl", "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager", "StartUnit", "ss",
-                "systemd-tmpfiles-clean.service", "replace").stdout
-    number = int(re.search(r"/job/(\d+)", reply)[1])
-    # The numbers of the next jobs: a task has some dozens.
-    forging = subprocess.Popen(["setpriv", "--reuid=bob", "--regid=bob", "--init-groups", "python3", TESTS / "system" / "attacks" / "forge",
-                                str(number), str(number + 400)], stdout=subprocess.PIPE, text=True)
-    carol = Person("carol")
-    try:
-        assert forging.stdout.readline() == "ready\n"
-        repository = make_repository("carol")
-        project = carol.add_project(repository, test=["true"], agents={role: "instant" for role in ("planner", "writer", "reviewer")})
-        task = carol.create_task(project, "Say more")
-        task.until("plan-ready")
-        task.accept_plan()
-        task.until("ready")
-        assert forging.poll() is None
-        assert [run_["Attempt"] for run_ in task.runs()] == [1] * len(task.runs())
-        task.cancel()
-    finally:
-        forging.kill()
-        forging.wait()
-        carol.close()
-
-
-def test_changes_that_bob_invents_are_not_asked_about(cofferd, make_repository, instant_agent, bus):
-    """While an agent works, cofferd waits for its unit to change; what bob says of that is not PID 1's word."""
-    carol = Person("carol")
-    agents = {role: "instant" for role in ("planner", "writer", "reviewer")}
-    project = carol.add_project(make_repository("carol"), test=["true"], agents=agents)
-    try:
-        task = carol.create_task(project, "hang-plan")
-        unit = f"coffer-{task.id}-0-planner-1.service"
-        bus.until(lambda: run("systemctl", "is-active", unit, check=False).stdout.strip() == "active", seconds=60,
-                  sender="org.freedesktop.systemd1")
-        asked = questions_while(unit, bob=True)
-        assert asked == 0, f"cofferd asked PID 1 {asked} times"
-        # It would have been seen: PID 1's own word is asked about.
-        assert questions_while(unit, bob=False) > 0
-        task.cancel()
-        task.until("cancelled", seconds=60)
-    finally:
-        carol.end_project(project)
-        carol.close()
-
-
-def questions_while(unit, bob):
-    """How often cofferd asks PID 1 for the state of a unit while bob says a hundred times that it changed, or PID 1 reloads once."""
-    owner = run("busctl", "--json=short", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetNameOwner", "s",
-                "org.cofferdam.Cofferdam1").stdout
-    owner = json.loads(owner)["data"][0]
-    monitor = subprocess.Popen(["busctl", "monitor", "--json=short", f"--match=type='method_call',sender='{owner}',member='GetAll'",
-                                "--match=type='method_call',interface='org.freedesktop.DBus.Peer',path='/org/cofferdam/Cofferdam1'"],
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    lines = monitor.stdout
-
-    def ping():
-        run("busctl", "call", "org.cofferdam.Cofferdam1", "/org/cofferdam/Cofferdam1", "org.freedesktop.DBus.Peer", "Ping")
-
-    def heard():
-        return json.loads(lines.readline())
-
-    try:
-        # It listens when it has heard a call; what came after that call comes after it here.
-        sent = 0
-        while not sent or not select.select([lines], [], [], 1)[0]:
-            ping()
-            sent += 1
-        first = heard()
-        while first["member"] != "Ping":
-            first = heard()
-        run("busctl", "call", "org.cofferdam.Cofferdam1", "/org/cofferdam/Cofferdam1", "org.freedesktop.DBus.Peer", "GetMachineId")
-        if bob:
-            run("setpriv", "--reuid=bob", "--regid=bob", "--init-groups", "python3", TESTS / "system" / "attacks" / "forge-changes", owner, unit)
-        else:
-            run("systemctl", "daemon-reload")
-        # cofferd has taken what came before a call when it answers that, and asks at once.
-        ping()
-        run("busctl", "call", "org.cofferdam.Cofferdam1", "/org/cofferdam/Cofferdam1", "org.freedesktop.DBus.Peer", "GetMachineId")
-        marks = count = 0
-        while marks < 2:
-            message = heard()
-            if message["member"] == "GetMachineId":
-                marks += 1
-            elif marks == 1 and message["member"] == "GetAll" and message["path"].startswith("/org/freedesktop/systemd1/unit/"):
-                count += 1
-        return count
-    finally:
-        monitor.terminate()
-        monitor.wait()
-        lines.close()

@@ -10,6 +10,7 @@ import pytest
 from conftest import run
 from moments import until
 from people import CallError, Person
+from units import active
 
 pytestmark = pytest.mark.deadline(400)
 AGENTS = {"planner": "instant", "writer": "instant", "reviewer": "instant"}
@@ -22,24 +23,6 @@ def project(cofferd, instant_agent, make_repository, carol):
     path = carol.add_project(make_repository("carol"), test=["make test"], agents=AGENTS)
     yield path
     carol.end_project(path)
-
-
-@pytest.fixture
-def setting():
-    """setting("free-space-mib = 1") adds to [limits] and reloads; what was said before counts again after the test."""
-    before = SETTINGS.read_text(encoding="utf-8")
-
-    def say(limit, reload=True):
-        SETTINGS.write_text(f"{before}\n[limits]\n{limit}\n" if limit else before, encoding="utf-8")
-        if reload:
-            run("systemctl", "reload", "cofferd.service")
-
-    yield say
-    say("")
-
-
-def active(unit):
-    return run("systemctl", "is-active", unit, check=False).stdout.strip() == "active"
 
 
 def test_a_turn_waits_for_room_on_the_disk_and_goes_on_by_itself(carol, project, setting, journal):
@@ -92,8 +75,9 @@ def test_a_users_projects_are_bounded(carol, project, cofferd, make_repository):
     number = int(project.rsplit("/", 1)[1])
     cofferd.stop()
     with sqlite3.connect("/var/lib/cofferdam/cofferd.db") as store:
+        there, = store.execute("SELECT count(*) FROM projects WHERE owner = ? AND removed = 0", (uid,)).fetchone()
         store.executemany("INSERT INTO projects (id, owner, name, directory, author_name, author_email, base, created) VALUES (?, ?, ?, ?, '', '', ?, 0)",
-                          [(number + 1 + n, uid, f"one-of-many-{n}", b"/nowhere", "0" * 40) for n in range(255)])
+                          [(number + 1 + n, uid, f"one-of-many-{n}", b"/nowhere", "0" * 40) for n in range(256 - there)])
     store.close()
     cofferd.start()
     other = make_repository("carol", name="one-too-many")

@@ -2,6 +2,7 @@
 
 import shlex
 import time
+from pathlib import Path
 
 import pytest
 from conftest import run
@@ -78,19 +79,18 @@ def test_tab_completes_verbs_options_and_names(screen, coffer, make_repository):
         coffer("carol", "project", "remove", "-y", name, active=False)
 
 
-def test_what_completes_is_never_run_by_the_shell(as_user, coffer, make_repository):
+def test_what_completes_is_never_run_by_the_shell(screen, as_user, carol, project, coffer):
     """A title is an agent's or a person's text; a shell takes it as a description at most."""
-    repository = make_repository("carol")
-    coffer("carol", "project", "add", str(repository.directory), "--name", "tab-title", "--test", "true", active=False)
-    try:
-        words = coffer("carol", "new", "-p", "tab-title", "--json", "$(touch /tmp/tab-ran)\x1b[31m `touch /tmp/tab-ran`", active=False, check=False)
-        shown = coffer("carol", "complete", "--", "show", "", active=False).stdout
-        assert words.returncode != 0 or "\x1b" not in shown
-        listed = as_user("carol", "bash", "-c", ". /usr/share/bash-completion/completions/coffer; COMP_WORDS=(coffer show ''); COMP_CWORD=2; _coffer; "
-                         "printf '%s\\n' \"${COMPREPLY[@]}\"", active=False).stdout
-        assert all(shlex.split(line)[0].isdigit() for line in listed.split("\n") if line)
-        assert run("ls", "/tmp/tab-ran", check=False).returncode != 0
-    finally:
-        for task in coffer("carol", "list", "--json", active=False, json_output=True)["Tasks"]:
-            coffer("carol", "cancel", "-y", str(task["Id"]), active=False, check=False)
-        coffer("carol", "project", "remove", "-y", "tab-title", active=False, check=False)
+    ran = Path("/tmp/tab-ran")
+    task = carol.create_task(project, f"$(touch {ran})\x1b[31m `touch {ran}`")
+    shown = coffer("carol", "complete", "--", "show", "", active=False).stdout
+    mine, = [line for line in shown.splitlines() if line.split("\t")[0] == str(task.id)]
+    assert f"$(touch {ran})" in mine and "\x1b" not in shown
+    screen.type(f"coffer show {task.id}", "Tab")
+    screen.type("#after")  # what is typed after a Tab is shown when that is done
+    screen.until("#after")
+    listed = as_user("carol", "bash", "-c", ". /usr/share/bash-completion/completions/coffer; COMP_WORDS=(coffer show ''); COMP_CWORD=2; _coffer; "
+                     "printf '%s\\n' \"${COMPREPLY[@]}\"", active=False).stdout.splitlines()
+    assert str(task.id) in [line.split()[0] for line in listed]
+    assert all(shlex.split(line)[0].isdigit() for line in listed)
+    assert not ran.exists()

@@ -30,23 +30,6 @@ def only_instant(cofferd, instant_agent):
 
 
 @pytest.fixture
-def configured(cofferd):
-    """configured("[limits]...") is the whole configuration until the test ends."""
-    path = Path("/etc/cofferdam/cofferd.toml")
-    before = path.read_text() if path.exists() else None
-
-    def put(text):
-        path.write_text((before or "") + text + "\n")
-        reload_cofferd()
-    yield put
-    if before is None:
-        path.unlink(missing_ok=True)
-    else:
-        path.write_text(before)
-    reload_cofferd()
-
-
-@pytest.fixture
 def bare_project(cofferd, carol, repository):
     """A project that names no agent."""
     path = carol.add_project(repository, test=["make test"])
@@ -156,8 +139,9 @@ def test_everything_that_was_said_is_told_and_can_be_read(carol, project, coffer
     task = carol.create_task(project, "Add a note. block-once")
     for text in ("First say it in words.", "And then in numbers."):
         task.until("plan-ready")
+        read = task.PlanDigest
         task.reply(text)
-        until(lambda: task.State == "planning" or task.Pending)
+        until(lambda: task.PlanDigest != read)
     task.until("plan-ready")
     task.accept_plan()
     task.until("ready")
@@ -183,8 +167,8 @@ def test_what_is_not_in_the_commit_can_be_read(carol, project, repository):
 
 
 @pytest.mark.deadline(200)
-def test_the_gates_limit_is_that_of_all_its_commands(configured, carol, repository, instant_agent):
-    configured("[limits]\ngate-minutes = 1")
+def test_the_gates_limit_is_that_of_all_its_commands(cofferd, setting, carol, repository, instant_agent):
+    setting("gate-minutes = 1")
     project = carol.add_project(repository, test=["sleep 40", "sleep 40", "touch never"], agents=AGENTS)
     task = carol.create_task(project, "Add a note")
     task.until("plan-ready")

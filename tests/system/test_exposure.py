@@ -3,6 +3,7 @@
 import pytest
 from conftest import run
 from people import Person
+from units import active
 
 pytestmark = pytest.mark.deadline(300)
 
@@ -28,8 +29,7 @@ def test_agents_unit_is_exposed_at_most_1_0(cofferd, instant_agent, make_reposit
         task.until("plan-ready", seconds=120)
         task.accept_plan()
         unit = f"coffer-{task.id}-0-writer-1.service"
-        bus.until(lambda: run("systemctl", "is-active", unit, check=False).stdout.strip() == "active", seconds=60,
-                  sender="org.freedesktop.systemd1")
+        bus.until(lambda: active(unit), seconds=60, sender="org.freedesktop.systemd1")
         assert overall(unit) <= 1.0
         # Nothing of the task is in what every user can read of its unit.
         shown = run("systemctl", "show", unit).stdout

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import run
-from moments import HALT, Stored, end, halt_at, standing, start, until, until_halted
+from moments import HALT, Stored, end, halt_at, start, until, until_halted, until_nothing_stands
 from units import active, invocation, sub_state
 
 PROVIDER = f"kills-{uuid.uuid4().hex[:8]}"
@@ -149,9 +149,7 @@ def one_task_through_all_moments(trial, undisturbed, scripted_model, repository,
     trial.through([*trial.of_step(0, "snapshot"), *trial.of_run(0, "planner")], begin)
     task, = tasks
 
-    def nothing_stands():
-        return standing(task.id) == []
-    until(nothing_stands)
+    until_nothing_stands(task.id)
     assert task.State == "plan-ready"
 
     trial.through([*trial.of_run(0, "writer", running=True), *trial.of_step(0, "import"), *trial.of_run(0, "gate", command="-c1"),
@@ -168,7 +166,7 @@ def one_task_through_all_moments(trial, undisturbed, scripted_model, repository,
     commits = []
     trial.through(trial.of_step(1, "land"), lambda: commits.append(task.accept_work()))
     task.until("done")
-    until(nothing_stands)
+    until_nothing_stands(task.id)
     git = task.repository.git
     assert task.repository.head() == commits[0]
     assert git("rev-list", "--count", "HEAD") == "2"

@@ -3,6 +3,7 @@
 import pytest
 from conftest import run
 from people import CallError, Person, request, variants
+from units import active
 
 pytestmark = pytest.mark.deadline(400)
 
@@ -120,8 +121,7 @@ def test_a_gateway_that_starts_again_gets_no_key_of_another_url(cofferd, scripte
     try:
         task = task_with_a_model(carol, make_repository, model="held-file", policy={"plan": "auto"})
         gateway = f"coffer-{task.id}-0-writer-1-gateway.service"
-        bus.until(lambda: run("systemctl", "is-active", gateway, check=False).stdout.strip() == "active", seconds=120,
-                  sender="org.freedesktop.systemd1")
+        bus.until(lambda: active(gateway), seconds=120, sender="org.freedesktop.systemd1")
         carol.call(provider, "Provider", "Set", "(a{sv})", (request() | variants({"base-url": "https://203.0.113.1/v1"}),))
         carol.set_key(provider, "a-key-for-elsewhere")
         run("systemctl", "kill", "--signal=SIGKILL", gateway)

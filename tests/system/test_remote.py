@@ -3,19 +3,13 @@
 import json
 import os
 import shutil
-import socket
 from pathlib import Path
 
 import pytest
 from conftest import run
+from ports import free_port, until_listened
 
 pytestmark = pytest.mark.deadline(300)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture
@@ -49,12 +43,7 @@ def far(tmp_path, cofferd):
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\nUsePAM yes\nPasswordAuthentication no\n"
         "KbdInteractiveAuthentication no\nPubkeyAuthentication yes\nPrintMotd no\n", encoding="utf-8")
     run("systemd-run", "--quiet", "--collect", f"--unit={unit}", "/usr/sbin/sshd", "-D", "-e", "-f", folder / "config")
-    for _ in range(100):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-            probe.settimeout(0.1)
-        run("systemctl", "is-active", f"{unit}.service")
+    until_listened(port)
     yield "far"
     run("systemctl", "stop", f"{unit}.service", check=False)
     for home in made:

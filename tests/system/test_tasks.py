@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import run
 from people import CallError
+from units import active
 
 pytestmark = pytest.mark.deadline(400)
 AGENTS = {"planner": "instant", "writer": "instant", "reviewer": "instant"}
@@ -137,8 +138,7 @@ def test_cancelling_takes_everything_away_but_the_history(carol, project, bus):
     task = carol.create_task(project, "hang")
     task.until("plan-ready")
     task.accept_plan()
-    bus.until(lambda: run("systemctl", "is-active", f"coffer-{task.id}-0-writer-1", check=False).stdout.strip() == "active",
-              sender="org.freedesktop.systemd1")
+    bus.until(lambda: active(f"coffer-{task.id}-0-writer-1"), sender="org.freedesktop.systemd1")
     # As a step leaves it that fails in the middle.
     for folder in ("/run/cofferdam/in", "/var/lib/cofferdam/work"):
         left = Path(folder, f"coffer-{task.id}-0-planner-1-collect")
@@ -158,8 +158,7 @@ def test_a_clean_up_that_something_is_in_the_way_of_is_tried_until_it_succeeds(c
     task = carol.create_task(project, "hang")
     task.until("plan-ready")
     task.accept_plan()
-    bus.until(lambda: run("systemctl", "is-active", f"coffer-{task.id}-0-writer-1", check=False).stdout.strip() == "active",
-              sender="org.freedesktop.systemd1")
+    bus.until(lambda: active(f"coffer-{task.id}-0-writer-1"), sender="org.freedesktop.systemd1")
     held = os.open(f"/run/cofferdam/img/t{task.id}", os.O_RDONLY | os.O_DIRECTORY)
     try:
         task.cancel()

@@ -12,16 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from conftest import TESTS, Daemon, login_command, reload_cofferd, run
+from conftest import TESTS, login_command, own_limits, reload_cofferd, run
 from moments import until as wait
-from people import CallError, Person, variants
+from people import CallError, variants
 from people import request as once
+from ports import free_port
 from repository import Repository
+from units import active
+from yard import carol  # noqa: F401
 
 pytestmark = pytest.mark.deadline(200)
 PROGRAM = Path("/opt/agents/bin/cofferdam-frail")
 INSTANT = TESTS / "agents" / "instant.sh"
-SETTINGS = Path("/etc/cofferdam/cofferd.toml")
 
 
 def put(path, text, mode=0o644):
@@ -38,25 +40,9 @@ def coffer(*words, check=True):
 
 
 @pytest.fixture(scope="module")
-def carol():
-    Daemon().start()
-    person = Person("carol")
-    yield person
-    person.close()
-
-
-@pytest.fixture(scope="module")
 def repository():
     directory = f"/home/carol/trouble-{uuid.uuid4().hex[:8]}"
-    run("install", "-d", "-o", "carol", "-g", "carol", directory)
-    made = Repository("carol", directory)
-    made.git("init", "--quiet", "--initial-branch=main")
-    made.git("config", "user.name", "Carol Example")
-    made.git("config", "user.email", "carol@example.org")
-    for name, text in made.files.items():
-        made.write(name, text)
-    made.commit("Greet the world")
-    yield made
+    yield Repository.create("carol", directory)
     run("rm", "-rf", "--one-file-system", directory)
 
 
@@ -144,12 +130,6 @@ def test_agent_that_misbehaves_is_told_and_the_task_goes_on_when_it_is_mended(ca
     put(PROGRAM, INSTANT.read_bytes(), 0o755)
     coffer("retry", str(task.id))
     lands(task, repository)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def serve(port, *options):
@@ -308,15 +288,9 @@ def test_what_a_provider_says_of_its_limit_is_waited_for_and_goes_on_by_itself(c
 
 @pytest.fixture(scope="module")
 def settings():
-    """settings("turn-minutes = 1") adds to [limits] from now on."""
-    before = SETTINGS.read_text(encoding="utf-8")
-
-    def say(limits):
-        put(SETTINGS, f"{before}\n[limits]\n{limits}\n" if limits else before)
-        reload_cofferd()
-
-    yield say
-    say("")
+    """own_limits() of all tests here."""
+    with own_limits() as say:
+        yield say
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -330,7 +304,7 @@ def endless(request, carol, settings):
     tasks = {"endless": carol.create_task(project, "hang-plan"),
              "silent": carol.create_task(project, "Say more", agents={"planner": f"{request.getfixturevalue('caller')}/silent@silent"})}
     for task in tasks.values():
-        wait(lambda unit=f"coffer-{task.id}-0-planner-1.service": run("systemctl", "is-active", unit, check=False).stdout.strip() == "active")
+        wait(lambda unit=f"coffer-{task.id}-0-planner-1": active(unit))
     settings("tasks-at-once = 4")
     assert endpoint
     return tasks

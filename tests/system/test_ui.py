@@ -299,9 +299,7 @@ def test_a_big_diff_is_there_at_once(carol, project, screen):
     begin = time.monotonic()
     view.press("G")
     view.until("of 110")
-    for _ in range(20):
-        view.press("PageUp")
-    view.press("g")
+    view.press(*["PageUp"] * 20, "g")
     view.until("diff --git")
     assert time.monotonic() - begin < 20, "a screen is made of what is on it"
 

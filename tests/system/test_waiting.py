@@ -1,10 +1,10 @@
 """A task that waits for a person costs nothing but its files: nothing of it runs, is mounted or holds a loop device."""
 
-import time
 from pathlib import Path
 
 import pytest
 from conftest import TESTS, reload_cofferd, run
+from moments import until_nothing_stands
 from people import Person
 
 pytestmark = pytest.mark.deadline(240)
@@ -27,38 +27,20 @@ def task(cofferd, instant_agent, make_repository):
     again.close()
 
 
-def standing(task):
-    """What of the task runs or is mounted. Its slices stay, with nothing in them."""
-    found = run("systemctl", "list-units", "--all", "--no-legend", "--plain", f"coffer-{task.id}-*").stdout.splitlines()
-    found += [line for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
-              if f"/t{task.id} " in line or f"/t{task.id}-out " in line or f"coffer-{task.id}-" in line]
-    devices = run("losetup", "--noheadings", "--output", "BACK-FILE").stdout.split()
-    return found + [device for device in devices if f"/tasks/{task.id}/" in device]
-
-
-def until_nothing_stands(task):
-    # What a step held is taken away when its end is stored, so after it can be seen. The kernel frees a loop
-    # device some time after its unmount and tells nobody.
-    end = time.monotonic() + 30
-    while (left := standing(task)) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert left == []
-
-
 def test_nothing_stands_while_a_person_is_asked(task):
-    until_nothing_stands(task)
+    until_nothing_stands(task.id)
     task.accept_plan()
     task.until("ready", seconds=120)
-    until_nothing_stands(task)
+    until_nothing_stands(task.id)
 
 
 def test_what_a_daemon_that_died_left_of_a_waiting_task_is_removed(task, cofferd):
-    until_nothing_stands(task)
+    until_nothing_stands(task.id)
     cofferd.stop()
     unit = f"coffer-{task.id}-0-planner-1-resolver.service"
     run("systemd-run", "--quiet", f"--unit={unit}", "sleep", "infinity")
     cofferd.start()
-    until_nothing_stands(task)
+    until_nothing_stands(task.id)
 
 
 @pytest.fixture
@@ -83,7 +65,7 @@ def test_an_agent_whose_gateway_cannot_start_is_taken_away(cofferd, thirsty_agen
         project = carol.add_project(make_repository("carol"), test=["true"], agents={"planner": f"{thirsty_agent}/some-model@broken"})
         task = carol.create_task(project, "hang-plan")
         assert task.until("parked", seconds=60) == "blocked"
-        until_nothing_stands(task)
+        until_nothing_stands(task.id)
         assert "-gateway.service could not be started" in task.Waiting[1]
         assert [row["Result"] for row in task.runs()] == ["not-started"]
         assert all(row["Ended"] for row in task.runs())

@@ -35,16 +35,7 @@ class Yard:
 
     def repository(self, name):
         """A new Repository with one commit on main."""
-        directory = self.top / name
-        run("install", "-d", "-o", self.user, "-g", self.user, directory)
-        repository = Repository(self.user, directory)
-        repository.git("init", "--quiet", "--initial-branch=main")
-        repository.git("config", "user.name", f"{self.user.title()} Example")
-        repository.git("config", "user.email", f"{self.user}@example.org")
-        for file, text in repository.files.items():
-            repository.write(file, text)
-        repository.commit("Greet the world")
-        return repository
+        return Repository.create(self.user, self.top / name)
 
     def run(self, *command, cwd=None, check=True, input=None):
         """A command as the user, without a session, in the yard or below it. Words and input may be bytes."""

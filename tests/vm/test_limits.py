@@ -5,16 +5,8 @@ from pathlib import Path
 
 import pytest
 from conftest import run
-from people import Person
 
 pytestmark = pytest.mark.deadline(600)
-
-
-@pytest.fixture
-def carol():
-    person = Person("carol")
-    yield person
-    person.close()
 
 
 @pytest.fixture
