@@ -9,6 +9,7 @@
 #include "workers/repository/git.hpp"
 #include "workers/repository/stores.hpp"
 #include "workers/repository/work_tree.hpp"
+#include "workers/repository/write_failure.hpp"
 
 namespace coffer::repository {
 
@@ -64,13 +65,9 @@ namespace {
 
 std::unexpected<Error> cannotWrite(const std::string& branch, ErrorCode otherwise) {
   const int number = errno;
-  const bool full = number == ENOSPC || number == EDQUOT;
-  return refuse(full ? ErrorCode::NoSpace : otherwise,
-                full ? "There is no room where the repository is, so " + branch +
-                           " cannot be moved. Nothing has landed, and nothing is changed. Make room, then accept the "
-                           "work again."
-                     : "The branch " + branch + " cannot be written: " + std::strerror(number) +
-                           ". See who may write below .git there, then accept again.");
+  if (isFull(number)) return noSpace("cannot move " + branch);
+  return refuse(otherwise, "The branch " + branch + " cannot be written: " + std::strerror(number) +
+                               ". See who may write below .git there, then accept again.");
 }
 
 }  // namespace

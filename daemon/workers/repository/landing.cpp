@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <set>
 
 #include "workers/repository/notes.hpp"
+#include "workers/repository/write_failure.hpp"
 
 namespace coffer::repository {
 namespace {
@@ -19,30 +19,6 @@ constexpr auto kIndexAnew = " Make it anew (rm -f .git/index; git reset), then a
 
 /// What putting back may need beside another index: a few directories, a branch, lines of its log.
 constexpr off_t kReserveBytes = 1024 * 1024;
-
-bool isFull(int number) { return number == ENOSPC || number == EDQUOT; }
-
-std::unexpected<Error> noSpace(const std::string& what) {
-  return refuse(ErrorCode::NoSpace, "There is no room where the repository is, so the landing " + what +
-                                        ". Nothing has landed, and nothing is changed. Make room, then accept the work "
-                                        "again.");
-}
-
-/// A write that failed, by errno.
-std::unexpected<Error> cannot(const std::string& what, ErrorCode otherwise = ErrorCode::Internal) {
-  const int number = errno;
-  if (isFull(number)) return noSpace("cannot " + what);
-  const std::string advice =
-      otherwise == ErrorCode::AccessDenied ? ". See whose it is and who may write there, then accept again." : "";
-  return refuse(otherwise, "The landing cannot " + what + ": " + std::strerror(number) + advice);
-}
-
-/// git's word for the same.
-std::unexpected<Error> cannotByGit(const std::string& what, Error error) {
-  for (const int number : {ENOSPC, EDQUOT})
-    if (error.message.contains(std::strerror(number))) return noSpace("cannot " + what);
-  return std::unexpected(std::move(error));
-}
 
 bool existsIn(int directory, const std::string& path) {
   return static_cast<bool>(openBeneath(directory, path, O_PATH));
@@ -252,8 +228,11 @@ Landing::Done Landing::stageSide(Side side) {
   const auto written = git_.output({"checkout-index", "-q", "-z", "--stdin"}, paths);
   git_.setWorkTree({});
   git_.setIndex({});
-  if (!written) return cannotByGit("write its files", written.error());
-  return {};
+  if (written) return {};
+  // git says that it could not write a file, and not why.
+  if (const auto room = reserve(); !room && room.error().code == ErrorCode::NoSpace)
+    return noSpace("cannot write its files");
+  return std::unexpected(written.error());
 }
 
 // Once something is changed there has to be room to change it back.

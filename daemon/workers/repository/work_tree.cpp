@@ -7,6 +7,7 @@
 #include <dirent.h>
 
 #include "workers/repository/source.hpp"
+#include "workers/repository/write_failure.hpp"
 
 namespace coffer::repository {
 namespace {
@@ -17,8 +18,7 @@ using workers::refuse;
 std::unexpected<Error> failed(std::string_view what, std::string_view path) {
   const int number = errno;
   const std::string words = std::string(what) + " " + workers::printable(path) + ": " + std::strerror(number);
-  if (number == ENOSPC || number == EDQUOT)
-    return refuse(ErrorCode::NoSpace, words + ". Make room, then accept again.");
+  if (isFull(number)) return refuse(ErrorCode::NoSpace, words + ". Make room, then accept again.");
   if (number == EACCES || number == EPERM || number == EROFS)
     return refuse(ErrorCode::AccessDenied, words + ". See who may write there, then accept again.");
   return refuse(ErrorCode::WrongState, words);
