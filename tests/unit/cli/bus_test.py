@@ -359,7 +359,10 @@ def test_accept_with_json_prints_one_object_however_it_ends(world):
     world.serve(tasks=[work_task()], then={"AcceptWork": parked})
     error = world.json("accept", "17", "--digest", WORK_DIGEST, code=6)["Error"]
     assert (error["Name"], error["Message"], error["ExitCode"]) == ("Dirty", "inflate.c has changes of your own.", 6)
-    world.stop()
+    # Without a Problem it is told why it waits.
+    world.serve(tasks=[work_task()], then={"AcceptWork": {"Parked": "blocked", "Waiting": ["Conflict", "Both changed a.c.", 0], "Actions": ["reply"]}})
+    error = world.json("accept", "17", "--digest", WORK_DIGEST, code=6)["Error"]
+    assert (error["Name"], error["Message"]) == ("Conflict", "Both changed a.c.")
     world.serve(tasks=[work_task()], then={"AcceptWork": {"State": "landing", "Actions": []}, "Wait": LANDED})
     assert world.json("accept", "17", "--digest", WORK_DIGEST)["Landed"] == LANDED["Landed"]
 

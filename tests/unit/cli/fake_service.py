@@ -41,7 +41,8 @@ def typed(name, value, kind):
     if signature in makers:
         return makers[signature](value)
     if signature == "(sst)":
-        return dbus.Struct(value, signature="sst")
+        # In a variant a structure has the types of what is in it, whatever signature it was made with.
+        return dbus.Struct((value[0], value[1], dbus.UInt64(value[2])), signature="sst")
     if signature == "(ss)":
         return dbus.Struct(value, signature="ss")
     if signature.startswith("a("):
