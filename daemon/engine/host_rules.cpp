@@ -33,6 +33,26 @@ std::optional<std::uint16_t> parsePort(std::string_view text) {
   return port;
 }
 
+struct Place {
+  bool tls;
+  std::string_view host;  ///< an IPv6 address without its brackets
+  std::string_view port;  ///< as it is written, or empty
+};
+
+std::optional<Place> placeOf(std::string_view url) {
+  const bool tls = url.starts_with("https://");
+  if (!tls && !url.starts_with("http://")) return std::nullopt;
+  url.remove_prefix(tls ? 8 : 7);
+  url = url.substr(0, url.find_first_of("/?#"));
+  const auto bracket = url.rfind(']');
+  const auto colon = url.rfind(':');
+  const bool named = colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
+  auto host = named ? url.substr(0, colon) : url;
+  if (named && colon + 1 == url.size()) return std::nullopt;
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return Place{.tls = tls, .host = host, .port = named ? url.substr(colon + 1) : std::string_view{}};
+}
+
 void addOnce(std::vector<walls::HostEntry>& entries, const walls::HostEntry& entry) {
   if (std::ranges::find(entries, entry) == entries.end()) entries.push_back(entry);
 }
@@ -40,15 +60,25 @@ void addOnce(std::vector<walls::HostEntry>& entries, const walls::HostEntry& ent
 }  // namespace
 
 std::optional<std::uint16_t> portOf(std::string_view url) {
-  const bool tls = url.starts_with("https://");
-  if (!tls && !url.starts_with("http://")) return std::nullopt;
-  url.remove_prefix(tls ? 8 : 7);
-  url = url.substr(0, url.find_first_of("/?#"));
-  const auto bracket = url.rfind(']');
-  const auto colon = url.rfind(':');
-  if (colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket))
-    return parsePort(url.substr(colon + 1));
-  return static_cast<std::uint16_t>(tls ? 443 : 80);
+  const auto place = placeOf(url);
+  if (!place) return std::nullopt;
+  if (!place->port.empty()) return parsePort(place->port);
+  return static_cast<std::uint16_t>(place->tls ? 443 : 80);
+}
+
+bool mayCarryKey(std::string_view url, const std::vector<std::string>& namedAddresses) {
+  const auto place = placeOf(url);
+  const auto port = portOf(url);
+  if (!place || !port) return false;
+  if (place->tls) return true;
+  walls::HostEntry host;
+  const bool literal = parseAddress(place->host, host);
+  return std::ranges::any_of(namedAddresses, [&](const auto& text) {
+    const auto named = parseAddressAndPort(text);
+    // A name may have any of the addresses.
+    return named && named->port == *port &&
+           (!literal || (named->family == host.family && named->address == host.address));
+  });
 }
 
 std::expected<walls::HostEntry, Error> parseAddressAndPort(std::string_view text) {

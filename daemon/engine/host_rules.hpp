@@ -24,4 +24,8 @@ std::expected<walls::HostEntry, Error> parseAddressAndPort(std::string_view text
 /// The port of a base URL: named, or its scheme's; nothing for a URL that is none.
 std::optional<std::uint16_t> portOf(std::string_view url);
 
+/// Whether a key may go to this base URL as the gateway will see it: with TLS anywhere, without only where one of the
+/// addresses that an administrator named (ADDRESS:PORT) belongs to it.
+bool mayCarryKey(std::string_view url, const std::vector<std::string>& namedAddresses);
+
 }  // namespace coffer::engine

@@ -22,6 +22,17 @@ std::string withoutSlash(std::string url) {
   return url;
 }
 
+// What the gateway would refuse at every turn is refused at once. `file` may be gone by now.
+std::expected<void, Error> checkBaseUrl(const std::string& url, const agents::ProviderFile* file,
+                                        const std::string& kind) {
+  if (!portOf(url)) return invalid(url + " is no URL that begins with https:// or http://");
+  if (mayCarryKey(url, file ? file->allowAddresses : std::vector<std::string>{})) return {};
+  return invalid(url +
+                 " has no TLS, so its key would go in the clear to whoever answers: use https://, or let an "
+                 "administrator name its address in allow-addresses of /etc/cofferdam/providers/" +
+                 kind + ".toml (cofferdam-agents(5)), then systemctl reload cofferd");
+}
+
 }  // namespace
 
 // A provider is described by one of the machine's files: the one of that name, or one that serves the protocol and,
@@ -59,8 +70,7 @@ void Engine::addProvider(const api::Request& request, const std::string& name, c
   provider.name = name;
   provider.kind = file->name;
   provider.baseUrl = withoutSlash(baseUrl.empty() ? file->baseUrl : baseUrl);
-  if (!portOf(provider.baseUrl))
-    return done(invalid(provider.baseUrl + " is no URL that begins with https:// or http://"));
+  if (auto good = checkBaseUrl(provider.baseUrl, file, file->name); !good) return done(std::unexpected(good.error()));
   const auto added = once(request, operation, [&] {
     return store_->providers().add(provider).transform([](auto made) { return std::to_string(made); });
   });
@@ -129,7 +139,9 @@ void Engine::setProvider(const api::Request& request, std::uint64_t id, const ap
   if (!provider) return done(std::unexpected(provider.error()));
   auto baseUrl = provider->baseUrl;
   if (settings.baseUrl) baseUrl = withoutSlash(*settings.baseUrl);
-  if (!portOf(baseUrl)) return done(invalid(baseUrl + " is no URL that begins with https:// or http://"));
+  if (settings.baseUrl)
+    if (auto good = checkBaseUrl(baseUrl, providers_.find(provider->kind), provider->kind); !good)
+      return done(std::unexpected(good.error()));
   if (settings.spenders && !provider->machine)
     return done(
         invalid("the key of " + provider->name +

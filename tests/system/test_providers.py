@@ -81,6 +81,25 @@ def test_who_may_spend_is_no_users_to_say(machines_provider, people):
     carol.call(own, "Provider", "Remove", "(a{sv})", ({},))
 
 
+def test_a_key_in_the_clear_is_refused_where_no_administrator_pointed(cofferd, scripted_model, people):
+    carol = people("carol")
+    kind = "scripted-" + scripted_model.url.removeprefix("http://127.0.0.1:").removesuffix("/v1")
+    with pytest.raises(CallError) as refused:
+        carol.manager("AddProvider", "(ssa{sv})", ("clear", kind, variants({"base-url": "http://models.example.org/v1"})))
+    assert refused.value.name == "InvalidArgument"
+    for words in ("no TLS", "allow-addresses", f"{kind}.toml", "https://"):
+        assert words in refused.value.message, refused.value.message
+    provider = carol.add_provider("clear", kind, scripted_model.url, scripted_model.key)
+    try:
+        with pytest.raises(CallError) as refused:
+            carol.call(provider, "Provider", "Set", "(a{sv})", (request() | variants({"base-url": "http://127.0.0.1:1/v1"}),))
+        assert refused.value.name == "InvalidArgument" and "no TLS" in refused.value.message
+        kept = carol.properties(provider, "Provider")
+        assert (kept["BaseUrl"], kept["HasKey"]) == (scripted_model.url, True), "and the key is not dropped"
+    finally:
+        carol.call(provider, "Provider", "Remove", "(a{sv})", ({},))
+
+
 def test_a_budget_cuts_a_turn_off_and_a_larger_one_goes_on(cofferd, scripted_model, people, make_repository):
     carol = people("carol")
     kind = "scripted-" + scripted_model.url.removeprefix("http://127.0.0.1:").removesuffix("/v1")

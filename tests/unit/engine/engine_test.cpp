@@ -105,6 +105,20 @@ TEST(PortOf, ReadsAUrlAsAGatewayWill) {
     EXPECT_FALSE(portOf(url)) << url;
 }
 
+TEST(BaseUrl, CarriesAKeyWithTlsOrToAnAddressThatAnAdministratorNamed) {
+  EXPECT_TRUE(mayCarryKey("https://api.example.org/v1", {}));
+  EXPECT_FALSE(mayCarryKey("http://api.example.org/v1", {}));
+  EXPECT_FALSE(mayCarryKey("ftp://127.0.0.1:8100", {"127.0.0.1:8100"}));
+  const std::vector<std::string> named = {"127.0.0.1:8100", "[::1]:11434"};
+  EXPECT_TRUE(mayCarryKey("http://127.0.0.1:8100/v1", named));
+  EXPECT_TRUE(mayCarryKey("http://[::1]:11434", named));
+  EXPECT_TRUE(mayCarryKey("http://localhost:11434", named)) << "a name may be any of that port";
+  EXPECT_FALSE(mayCarryKey("http://127.0.0.2:8100/v1", named)) << "another's address";
+  EXPECT_FALSE(mayCarryKey("http://127.0.0.1:11434", named)) << "that port is another address's";
+  EXPECT_FALSE(mayCarryKey("http://127.0.0.1", named)) << "port 80";
+  EXPECT_FALSE(mayCarryKey("http://localhost:8101/v1", named));
+}
+
 TEST(AddressAndPort, MustBeExactlyOneAddressAndOnePort) {
   const auto v4 = parseAddressAndPort("127.0.0.1:8100");
   ASSERT_TRUE(v4);
