@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <format>
 #include <memory>
@@ -14,6 +15,8 @@
 #include "process.hpp"
 #include "project_choice.hpp"
 #include "session.hpp"
+#include "task_text.hpp"
+#include "task_view.hpp"
 #include "verb.hpp"
 #include "verbs.hpp"
 
@@ -50,18 +53,37 @@ std::expected<std::string, Failure> promptOf(const Session& session, const Optio
   return text;
 }
 
-/// A task works on HEAD; what is only in the work tree is not part of it, which surprises people.
-void sayWhatIsLeftOut(const Session& session, const std::string& directory) {
-  const auto status = outputOf({"git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c",
-                                "core.quotePath=false", "status", "--porcelain", "--untracked-files=normal"},
-                               directory);
-  if (!status || status->empty()) return;
-  const auto lines = linesOf(*status);
-  const bool cut = status->size() > kOutputBytes;
-  session.note(std::format(
-      "Works on HEAD; not in it {}:\n",
-      lines.size() == 1 ? "is 1 path" : std::format("are {}{} paths", cut ? "more than " : "", lines.size())));
-  for (const auto line : lines)
+/// How long a person waits to be told what is left out; longer than this it takes where a task waits for its turn.
+constexpr auto kSnapshotTime = std::chrono::seconds(10);
+
+/// Waits until the task has the commit it works on, or it is known that this takes longer.
+void awaitSnapshot(const Session& session, TaskClient& task) {
+  const auto progress = session.progress("Reading the repository");
+  const auto end = std::chrono::steady_clock::now() + kSnapshotTime;
+  for (;;) {
+    const auto properties = task.properties();
+    const TaskView view(properties);
+    const auto left = std::chrono::duration_cast<Microseconds>(end - std::chrono::steady_clock::now());
+    if (view.state != "queued" || !view.parked.empty() || left.count() <= 0) return;
+    task.wait(numberOf(properties, "Sequence"), static_cast<std::uint64_t>(left.count()));
+  }
+}
+
+/// A task works on HEAD; what is only in the work tree is not part of it, which surprises people. The task is made
+/// whatever becomes of this.
+void sayWhatIsLeftOut(const Session& session, TaskClient& task, std::uint64_t id) {
+  TaskText paths;
+  try {
+    awaitSnapshot(session, task);
+    paths = readTaskText(task, "left-out");
+  } catch (const sdbus::Error&) {
+    session.note("It works on HEAD; what of your changes is not in it is not known yet: " +
+                 session.command(std::format("show {} --left-out", id)) + "\n");
+    return;
+  }
+  if (paths.text.empty()) return;
+  session.note("Works on HEAD; these paths are changed and not in it:\n");
+  for (const auto line : linesOf(paths.text))
     session.note(std::format("  {}\n", model::visibleText(line)));
 }
 
@@ -109,7 +131,7 @@ Outcome create(Session& session, const Options& options) {
     return ExitCode::Done;
   }
   session.print(std::format("Task {} is queued on {}.\n", id, model::visibleText(textOf(project->properties, "Name"))));
-  if (session.options().host.empty()) sayWhatIsLeftOut(session, directoryOf(project->properties));
+  sayWhatIsLeftOut(session, *(*bus)->task(path), id);
   session.note("next: " + session.command(std::format("watch {}", id)) + "\n");
   return ExitCode::Done;
 }

@@ -18,17 +18,18 @@ namespace {
 struct Options {
   TaskOption task;
   bool answer = false;
+  bool leftOut = false;
 };
 
-// What the writer said, whole, as an agent wrote it.
-Outcome showAnswer(Session& session, TaskClient& task) {
-  const auto answer = session.during("Reading the answer", [&] { return readTaskText(task, "answer"); });
+// One text of it whole, as an agent or Git wrote it.
+Outcome showText(Session& session, TaskClient& task, const std::string& what, const std::string& name) {
+  const auto text = session.during("Reading the " + what, [&] { return readTaskText(task, what); });
   if (session.json()) {
-    session.print(Json().add("Id", *session.task()).add("Answer", answer.text).add("Digest", answer.digest));
+    session.print(Json().add("Id", *session.task()).add(name, text.text).add("Digest", text.digest));
     return ExitCode::Done;
   }
-  auto shown = model::visibleText(answer.text);
-  if (!shown.ends_with('\n')) shown += '\n';
+  auto shown = model::visibleText(text.text);
+  if (!shown.empty() && !shown.ends_with('\n')) shown += '\n';
   session.printLong(shown);
   return ExitCode::Done;
 }
@@ -38,7 +39,8 @@ Outcome show(Session& session, const Options& options) {
   if (!bus) return std::unexpected(bus.error());
   const auto task = chooseTask(session, **bus, options.task, WhenMissing::WaitingOrLive);
   if (!task) return std::unexpected(task.error());
-  if (options.answer) return showAnswer(session, **task);
+  if (options.answer) return showText(session, **task, "answer", "Answer");
+  if (options.leftOut) return showText(session, **task, "left-out", "LeftOut");
   const auto [properties, runs] =
       session.during("Reading the task", [&] { return std::pair((*task)->properties(), (*task)->listRuns()); });
   if (session.json()) {
@@ -68,6 +70,7 @@ void addShow(CLI::App& parent, Invocation& invocation) {
             {"show 17", "show 17 --answer", "show 17 --json"});
   addTaskOption(verb, options->task);
   verb.flag("--answer", options->answer, "What the writer last answered, whole");
+  verb.flag("--left-out", options->leftOut, "Which changed paths are not in the commit that it works on");
   verb.runs([options](Session& session) { return show(session, *options); });
 }
 

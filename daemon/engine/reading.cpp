@@ -247,7 +247,11 @@ std::expected<api::Content, Error> Engine::text(std::uint64_t id, const std::str
   if (what == "plan") return stored(task->plan);
   if (what == "question") return stored(task->question);
   if (what == "review") return stored(task->review.digest);
-  if (what == "left-out") return stored(task->notIn);
+  if (what == "left-out") {
+    // Nothing is left out, which is known once there is a commit.
+    if (task->notIn.empty() && !task->base.empty()) return api::Content{std::string{}, model::sha256({})};
+    return stored(task->notIn);
+  }
   if (what == "answer") {
     const auto last = std::ranges::find_if(task->comments.rbegin(), task->comments.rend(),
                                            [](const model::Comment& comment) { return comment.writers; });

@@ -1,6 +1,7 @@
 """What dbus/*.xml promises and only the whole daemon can keep: repeated calls, defaults, what is told and what is left."""
 
 import os
+import re
 import signal
 import sqlite3
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from conftest import reload_cofferd, run
 from moments import HALT, halt_at, until, until_halted
-from people import CallError, request, variants
+from people import CallError, Task, request, variants
 
 AGENTS = {role: "instant" for role in ("planner", "writer", "reviewer")}
 STATE = Path("/var/lib/cofferdam")
@@ -158,9 +159,15 @@ def test_everything_that_was_said_is_told_and_can_be_read(carol, project, coffer
     task.cancel()
 
 
-def test_what_is_not_in_the_commit_can_be_read(carol, project, repository):
-    repository.write("not committed.txt", "mine\n")
+def test_what_is_not_in_the_commit_can_be_read(carol, project, repository, coffer):
     task = carol.create_task(project, "Add a note")
+    task.until("plan-ready")
+    assert task.text("left-out")[0] == ""
+    task.cancel()
+    repository.write("not committed.txt", "mine\n")
+    made = coffer("carol", "new", "-p", carol.properties(project, "Project")["Name"], "Add a note")
+    assert "not in it:\n  not committed.txt\n" in made.stderr
+    task = Task(carol, "/org/cofferdam/Cofferdam1/task/" + re.search(r"Task (\d+)", made.stdout)[1])
     task.until("plan-ready")
     assert task.text("left-out")[0] == "not committed.txt\n"
     task.cancel()

@@ -512,30 +512,44 @@ def test_project_list_show_and_remove(world):
 
 def test_new_finds_the_project_by_the_directory_and_says_what_is_left_out(world):
     directory = repository(world.where / "zlib")
-    (directory / "dirty\u202e.c").write_text("x")
     (directory / "sub").mkdir()
-    world.serve(projects=[dict(PROJECT, Directory=str(directory))])
+    world.serve(projects=[dict(PROJECT, Directory=str(directory))], tasks=[task(99, State="queued")], then={"Wait": {"State": "planning"}},
+                texts={"left-out": "dirty\u202e.c\n"})
     result = world.coffer("new", "Fix", "it", "--agent", "writer=codex:m", "--policy", "plan=auto", "--rounds", "2", "--flow", "single",
                           cwd=directory / "sub")
     assert result.returncode == 0, result.stderr
-    assert "not in it is 1 path:" in result.stderr and "dirty<U+202E>.c" in result.stderr and "coffer watch 99" in result.stderr
+    assert "not in it:\n  dirty<U+202E>.c\nnext: coffer watch 99" in result.stderr
     (call,) = world.calls()
     assert call["prompt"] == "Fix it"
     assert call["options"] == {"agents": {"writer": "codex/m"}, "policy": {"plan": "auto"}, "rounds": 2, "flow": "single"}
 
 
 def test_new_names_every_path_that_is_left_out(world):
-    directory = repository(world.where / "zlib")
-    for number in range(40):
-        (directory / ("left-out-%02d.c" % number)).write_text("x")
     world.environment["PAGER"] = "false"
-    world.serve(projects=[dict(PROJECT, Directory=str(directory))])
+    left = ["left-out-%02d.c" % number for number in range(40)]
+    world.serve(projects=[PROJECT], tasks=[task(99)], texts={"left-out": "\n".join(left) + "\n"})
     result = world.coffer("new", "-p", "zlib", "Fix it")
-    assert "Works on HEAD; not in it are 40 paths:" in result.stderr
-    assert re.findall(r"left-out-\d\d\.c", result.stderr) == ["left-out-%02d.c" % number for number in range(40)]
+    assert re.findall(r"left-out-\d\d\.c", result.stderr) == left
     # No pager may stand between a task that is made and the list: it would hide the one or the other.
     _, screen = world.terminal("new", "-p", "zlib", "Fix it")
     assert "left-out-00.c" in screen and "left-out-39.c" in screen
+    assert world.coffer("show", "99", "--left-out").stdout.split() == left
+    assert world.json("show", "99", "--left-out")["LeftOut"].split() == left
+
+
+def test_new_says_nothing_of_what_is_left_out_when_nothing_is(world):
+    world.serve(projects=[PROJECT], tasks=[task(99)], texts={"left-out": ""})
+    result = world.coffer("new", "-p", "zlib", "Fix it")
+    assert result.returncode == 0 and "HEAD" not in result.stderr
+
+
+def test_new_says_when_what_is_left_out_is_not_known(world):
+    # It is parked before there is a commit, and then the service cannot be asked about it at all.
+    for tasks in ([task(99, State="queued", Parked="retry")], []):
+        world.serve(projects=[PROJECT], tasks=tasks)
+        result = world.coffer("new", "-p", "zlib", "Fix it")
+        assert result.returncode == 0 and "Task 99 is queued" in result.stdout
+        assert "coffer show 99 --left-out" in result.stderr
 
 
 def test_new_reads_standard_input_and_refuses_nothing_at_all(world):
