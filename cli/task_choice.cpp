@@ -27,6 +27,7 @@ std::unexpected<Failure> ambiguous(const std::vector<Dictionary>& tasks, std::st
 
 void addTaskOption(Verb& verb, TaskOption& option) {
   verb.option("TASK", option.id, "Number of the task; may be left out when exactly one waits for you");
+  verb.flag("--all-users", option.allUsers, "The task may be somebody else's; needs an administrator");
 }
 
 std::vector<Dictionary> allTasks(Connection& bus, const Dictionary& filter) {
@@ -42,16 +43,12 @@ std::vector<Dictionary> allTasks(Connection& bus, const Dictionary& filter) {
 
 namespace {
 
-/// Its object. For a task of somebody else polkit may ask for an administrator's password, so its agent is started when
-/// the service knows no such task of the caller's: most verbs that only look need none.
-sdbus::ObjectPath objectOf(Session& session, Connection& bus, std::uint64_t id) {
-  const auto get = [&] { return session.during("Looking for the task", [&] { return bus.manager().getTask(id); }); };
-  try {
-    return get();
-  } catch (const sdbus::Error& error) {
-    if (failureOf(error, id, session.options().host).exit != ExitCode::NotFound || !session.startAgent()) throw;
-  }
-  return get();
+/// Lets this connection see what is others': any call with all-users asks for that, and polkit may ask for an
+/// administrator's password. Nothing else does, so a mistyped number asks nobody.
+void seeAllUsers(Session& session, Connection& bus) {
+  session.startAgent();
+  session.during("Looking for the task",
+                 [&] { return bus.manager().listTasks({{"all-users", sdbus::Variant(true)}}, 0, 1); });
 }
 
 }  // namespace
@@ -60,8 +57,11 @@ std::expected<std::unique_ptr<TaskClient>, Failure> chooseTask(Session& session,
                                                                const TaskOption& option, WhenMissing missing) {
   if (option.id) {
     session.about(*option.id);
-    return bus.task(objectOf(session, bus, *option.id));
+    if (option.allUsers) seeAllUsers(session, bus);
+    return bus.task(session.during("Looking for the task", [&] { return bus.manager().getTask(*option.id); }));
   }
+  if (option.allUsers)
+    return usageFailure("Of the tasks of all users, name the one you mean.", "coffer list --all-users");
   const auto which = [&](const char* filter, bool value) {
     return session.during("Looking for the task", [&] { return allTasks(bus, {{filter, sdbus::Variant(value)}}); });
   };

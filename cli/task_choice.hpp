@@ -15,9 +15,10 @@ namespace coffer::cli {
 
 struct TaskOption {
   std::optional<std::uint64_t> id;
+  bool allUsers = false;  ///< it may be somebody else's
 };
 
-/// Gives a verb the argument TASK, which may be left out.
+/// Gives a verb the argument TASK, which may be left out, and --all-users.
 void addTaskOption(Verb& verb, TaskOption& option);
 
 /// Which task is taken when none is named: one that waits for the person or, for verbs that only look, one that goes

@@ -16,7 +16,7 @@ namespace {
 Outcome list(Session& session) {
   auto bus = session.connect();
   if (!bus) return std::unexpected(bus.error());
-  const auto agents = (*bus)->manager().objects(names::kAgent);
+  const auto agents = session.during("Looking for agents", [&] { return (*bus)->manager().objects(names::kAgent); });
   const auto faults = configurationProblems(**bus);
   if (session.json()) {
     std::vector<Json> entries;
@@ -29,16 +29,16 @@ Outcome list(Session& session) {
     session.note("No agent is known; their files are in /usr/lib/cofferdam/agents.\n");
     return ExitCode::Done;
   }
-  Table table({{"NAME"}, {"VERSION"}, {"PROVIDERS"}, {"RUNNING", Align::Right}, {"STATE"}});
+  Table table({{"NAME"}, {"PROVIDERS"}, {"RUNNING", Align::Right}, {"WHERE"}, {"STATE"}});
   for (const auto& [path, agent] : agents) {
     const bool installed = valueOf<bool>(agent, "Installed");
     const auto problem = firstLine(model::visibleText(textOf(agent, "Problem")));
     const bool usable = installed && problem.empty();
     table.add(
         {{model::visibleText(textOf(agent, "Name")), Tone::Strong},
-         {model::visibleText(textOf(agent, "Version"))},
          {model::visibleText(textOf(agent, "Protocol"))},
          {std::to_string(smallNumberOf(agent, "Running"))},
+         {model::visibleText(textOf(agent, "Executable"))},
          {usable ? "ready" : (problem.empty() ? "not installed" : problem), usable ? Tone::Good : Tone::Attention}});
   }
   // A fault leaves what was good before; where nothing was, there is no such agent.
@@ -57,7 +57,7 @@ Outcome list(Session& session) {
 }  // namespace
 
 void addAgentList(CLI::App& parent, Invocation& invocation) {
-  Verb verb(parent, invocation, "list", "Known agents, and whether they can be used", {"agent list"});
+  Verb verb(parent, invocation, "list", "Known agents, where they are, and whether they can be used", {"agent list"});
   verb.runs(list);
 }
 

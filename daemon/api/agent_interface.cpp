@@ -9,7 +9,7 @@ namespace coffer::api {
 AgentInterface::AgentInterface(Backend& backend)
     : ViewInterface(names::kAgent, Object::Kind::Agent), backend_(backend) {
   property("Name", &AgentView::name);
-  property("Version", &AgentView::version);
+  property("Executable", &AgentView::executable);
   property("Installed", &AgentView::installed);
   property("Problem", &AgentView::problem);
   property("Protocol", &AgentView::protocol);

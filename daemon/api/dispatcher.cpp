@@ -49,9 +49,9 @@ void Dispatcher::take(const CallPointer& call) {
   if (visible(*call)) return route(call);
   if (call->caller.administrator || !call->object().owned()) return unknownObject(*call);
   // Somebody else's, or nobody's: who may see others' objects learns which, everyone else gets the same answer for
-  // both.
+  // both. Nobody is asked for a password for a number that was mistyped: that takes a call with all-users.
   authorise(
-      call, names::kActionSeeOther,
+      call, names::kActionSeeOther, false,
       [this](const CallPointer& admitted) {
         connections_.makeAdministrator(admitted->sender());
         admitted->caller.administrator = true;
@@ -225,7 +225,7 @@ void Dispatcher::admit(const CallPointer& call, Action action) {
   const bool seen = needed == names::kActionSeeOther && call->caller.administrator;
   if (needed.empty() || seen) return action.run(call);
   authorise(
-      call, needed,
+      call, needed, call->interactive(),
       [this, others, run = std::move(action.run), needed](const CallPointer& admitted) {
         // Objects come and go while a person types a password.
         if (!visible(*admitted)) return unknownObject(*admitted);
@@ -260,7 +260,8 @@ bool Dispatcher::worthALine(uid_t uid) {
   return ++told.count <= limits::kDenialLines;
 }
 
-void Dispatcher::authorise(const CallPointer& call, std::string_view action, Next allowed, Denied denied) {
+void Dispatcher::authorise(const CallPointer& call, std::string_view action, bool interactive, Next allowed,
+                           Denied denied) {
   // Who has everything is not asked for more; with polkit gone, root still gets in.
   if (call->caller.uid == 0) return allowed(call);
   if (asking_[call->caller.uid] >= limits::kAuthorisationsPerUser)
@@ -269,7 +270,7 @@ void Dispatcher::authorise(const CallPointer& call, std::string_view action, Nex
   const Authority::Question question{.sender = std::string(call->sender()),
                                      .action = std::string(action),
                                      .object = std::string(call->path()),
-                                     .interactive = call->interactive()};
+                                     .interactive = interactive};
   authority_.check(question, [this, call, allowed = std::move(allowed), denied = std::move(denied)](auto verdict) {
     if (--asking_[call->caller.uid] == 0) asking_.erase(call->caller.uid);
     if (verdict == Authority::Verdict::Yes)

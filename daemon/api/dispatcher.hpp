@@ -61,9 +61,9 @@ class Dispatcher {
   [[nodiscard]] std::optional<Action> standardAction(Call& call) const;
   [[nodiscard]] std::optional<Action> propertyAction(Call& call) const;
   void admit(const CallPointer& call, Action action);
-  /// Asks polkit and goes on when it says yes; `denied` answers otherwise.
+  /// Asks polkit, which may ask a person if `interactive`, and goes on when it says yes; `denied` answers otherwise.
   using Denied = std::function<void(const CallPointer&, Authority::Verdict)>;
-  void authorise(const CallPointer& call, std::string_view action, Next allowed, Denied denied);
+  void authorise(const CallPointer& call, std::string_view action, bool interactive, Next allowed, Denied denied);
   /// Whether one more denial of this user is said in the journal, which has room for others' lines too.
   [[nodiscard]] bool worthALine(uid_t uid);
   void introspect(Call& call) const;

@@ -34,7 +34,9 @@ void Subscriptions::gone(const std::string& sender) { subscribers_.erase(sender)
 
 bool Subscriptions::wants(const Subscriber& subscriber, ObjectKind kind, std::uint64_t id, Ownership owner) {
   const bool own = owner.machine || owner.uid == subscriber.caller.uid;
-  if (!own && !(subscriber.caller.administrator && subscriber.allUsers)) return false;
+  // An administrator says whether everybody's, or names the one task.
+  const bool asked = subscriber.allUsers || subscriber.task;
+  if (!own && !(subscriber.caller.administrator && asked)) return false;
   return !subscriber.task || (kind == ObjectKind::Task && *subscriber.task == id);
 }
 

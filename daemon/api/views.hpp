@@ -87,7 +87,7 @@ struct TaskView {
 
 struct AgentView {
   std::string name;
-  std::string version;
+  std::string executable;
   bool installed = false;
   std::string problem;
   std::string protocol;

@@ -1,6 +1,7 @@
 // The reading half of the engine: what the bus asks is answered from the store.
 
 #include <algorithm>
+#include <map>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -162,12 +163,23 @@ std::expected<api::ProviderView, Error> Engine::provider(std::uint64_t id) const
   return providerView(*provider);
 }
 
-std::vector<api::AgentView> Engine::agents(const api::Caller&) const {
+std::vector<api::AgentView> Engine::agents(const api::Caller& caller) const {
+  std::map<std::string, std::uint32_t> running;
+  if (store_)
+    if (const auto runs = store_->runs().open())
+      for (const auto& run : *runs)
+        if (run.start.kind == "turn")
+          if (const auto whose = owner(api::ObjectKind::Task, run.start.task);
+              whose && (caller.uid == 0 || whose->uid == caller.uid))
+            ++running[run.start.agent];
   std::vector<api::AgentView> list;
   for (const auto& [name, descriptor] : agents_.all()) {
     api::AgentView view;
     view.name = name;
-    view.protocol = descriptor.protocol.name;
+    view.executable = descriptor.executable;
+    for (const auto kind : descriptor.providers)
+      view.protocol.append(view.protocol.empty() ? "" : ", ").append(agents::providerKindName(kind));
+    view.running = running[name];
     auto missing = agents::notInstalled(descriptor);
     view.installed = !missing;
     view.problem = std::move(missing).value_or("");
@@ -206,7 +218,9 @@ std::expected<api::TaskPage, Error> Engine::listTasks(const api::Caller& caller,
 std::expected<std::vector<api::EventView>, Error> Engine::listEvents(const api::Caller& caller,
                                                                      const api::EventFilter& filter,
                                                                      std::uint64_t after, std::uint32_t limit) const {
-  const auto owner = filter.allUsers ? std::nullopt : std::optional<std::uint32_t>(caller.uid);
+  // One task may be somebody else's, if an administrator named it.
+  const bool others = filter.allUsers || (filter.task && caller.administrator);
+  const auto owner = others ? std::nullopt : std::optional<std::uint32_t>(caller.uid);
   const auto events = store_->tasks().events(after, limit, owner, filter.task);
   if (!events) return std::unexpected(events.error());
   std::vector<api::EventView> result;

@@ -112,3 +112,24 @@ def test_agent_that_is_not_there_cannot_be_tried(cofferd, carol):
     with pytest.raises(CallError) as refused:
         carol.call("/org/cofferdam/Cofferdam1/agent/nobody", "Agent", "Test", "(a{sv})", ({},))
     assert refused.value.name == "UnknownObject"
+
+
+def test_agents_are_listed_with_where_they_are_and_what_they_run(cofferd, instant_agent, carol, project, coffer):
+    def listed(user):
+        return {agent["Name"]: agent for agent in coffer(user, "agent", "list", json=True)["Agents"]}
+
+    before = listed("carol")
+    assert before["instant"]["Executable"] == "/opt/agents/bin/cofferdam-instant" and before["instant"]["Protocol"] == "none"
+    for name, kinds in {"codex": "openai-responses", "claude": "anthropic", "opencode": "openai-chat"}.items():
+        assert before[name]["Protocol"] == kinds, name
+        assert os.access(before[name]["Executable"], os.X_OK) == before[name]["Installed"], name
+    task = carol.create_task(project, "Say hello. hang-plan")
+    task.until("planning")
+    while not [run for run in task.runs() if run["Kind"] == "turn" and run["Started"]]:
+        carol.call(task.path, "Task", "Wait", "(tt)", (task.Sequence, 5_000_000))
+    assert listed("carol")["instant"]["Running"] == 1
+    assert listed("bob")["instant"]["Running"] == 0, "what others run is theirs"
+    table = coffer("carol", "agent", "list").stdout
+    assert any(line.split()[:4] == ["instant", "none", "1", "/opt/agents/bin/cofferdam-instant"] for line in table.splitlines()), table
+    task.cancel()
+    assert listed("carol")["instant"]["Running"] == 0

@@ -84,6 +84,44 @@ TEST_F(Authorisation, whatWasTakenAwayIsThereForTheCallThatDidItAndNothingElse) 
   EXPECT_EQ(backend_.changes.size(), 3U);
 }
 
+TEST_F(Authorisation, nobodyIsAskedForAPasswordForANumberThatWasMistyped) {
+  start();
+  const auto number = [](std::uint64_t id) { return [id](Writer& writer) { writer.append(id); }; };
+  for (const std::uint64_t id : {17U, 99U}) {
+    EXPECT_EQ(call(*bob_, taskPath(id), names::kTask, "Cancel", options(), true).name(), "UnknownObject");
+    EXPECT_EQ(manager(*bob_, "GetTask", number(id)).name(), "UnknownObject");
+    EXPECT_EQ(manager(*bob_, "Subscribe", options({{"task", id}})).name(), "UnknownObject");
+  }
+  // Alike for what is another's and what is nobody's, also in what polkit is asked.
+  ASSERT_EQ(authority_.questions.size(), 2U);
+  for (const auto& question : authority_.questions) {
+    EXPECT_EQ(question.action, names::kActionSeeOther);
+    EXPECT_FALSE(question.interactive);
+  }
+}
+
+TEST_F(Authorisation, whoIsAllowedToSeeAllUsersNamesTheirTasksToo) {
+  start();
+  grant(names::kActionSeeOther);
+  const auto all = [](Writer& writer) {
+    writer.append(Dictionary{{"all-users", true}});
+    writer.append(std::uint64_t{0});
+    writer.append(std::uint32_t{1});
+  };
+  ASSERT_TRUE(manager(*bob_, "ListTasks", all, true).ok());
+  ASSERT_EQ(authority_.questions.size(), 1U);
+  EXPECT_TRUE(authority_.questions[0].interactive);
+  authority_.granted.clear();
+  EXPECT_TRUE(manager(*bob_, "GetTask", [](Writer& writer) { writer.append(std::uint64_t{17}); }).ok());
+  EXPECT_TRUE(manager(*bob_, "Subscribe", options({{"task", std::uint64_t{17}}})).ok());
+  EXPECT_TRUE(manager(*bob_, "ListEvents", [](Writer& writer) {
+                writer.append(std::uint64_t{0});
+                writer.append(std::uint32_t{0});
+                writer.append(Dictionary{{"task", std::uint64_t{17}}});
+              }).ok());
+  EXPECT_EQ(authority_.questions.size(), 1U);
+}
+
 TEST_F(Authorisation, theMachinesProviderTakesTheSystemsAction) {
   start();
   grant(names::kActionProviderKey);

@@ -194,6 +194,18 @@ TEST_F(Visibility, aSubscriberOfOneTaskHearsOfNoOther) {
   EXPECT_EQ(alice_->signals.size(), 1U);
 }
 
+TEST_F(Visibility, anAdministratorWhoNamesATaskHearsOfThatOne) {
+  authority_.granted.insert(std::string(names::kActionSeeOther));
+  backend_.tasks[19] = {.id = 19, .project = 7, .owner = kAlice, .sequence = 1};
+  bob_->listen();
+  ASSERT_TRUE(call(*bob_, taskPath(17), names::kPeer, "Ping").ok());
+  ASSERT_TRUE(manager(*bob_, "Subscribe", options({{"task", std::uint64_t{17}}})).ok());
+  backend_.observer->event({.sequence = 7, .task = 19, .time = 1, .type = "x", .fields = {}});
+  backend_.observer->event({.sequence = 8, .task = 17, .time = 1, .type = "x", .fields = {}});
+  settle(*bob_);
+  EXPECT_EQ(bob_->signals, (std::vector<std::string>{"org.cofferdam.Cofferdam1.Manager.Event"}));
+}
+
 TEST_F(Visibility, liveIntrospectionIsTheContract) {
   const Contract contract;
   const std::map<std::string, std::string> where = {

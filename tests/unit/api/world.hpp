@@ -80,8 +80,8 @@ class World : public testing::Test {
 
   [[nodiscard]] static std::string taskPath(std::uint64_t id) { return pathOf(ObjectKind::Task, id).text; }
   [[nodiscard]] static std::string root() { return std::string(names::kRootPath); }
-  Answer manager(Client& from, const char* member, const Fill& fill = nullptr) {
-    return call(from, root(), names::kManager, member, fill);
+  Answer manager(Client& from, const char* member, const Fill& fill = nullptr, bool interactive = false) {
+    return call(from, root(), names::kManager, member, fill, interactive);
   }
   static Fill options(Dictionary values = {}) {
     return [values](Writer& writer) { writer.append(values); };

@@ -217,6 +217,16 @@ def test_an_unknown_task_ends_with_4(world):
     assert "There is no task 99." in result.stderr and "coffer list --all" in result.stderr
 
 
+def test_a_task_of_somebody_else_is_named_with_all_users(world):
+    world.serve(tasks=[task()])
+    assert "17 zlib" in world.coffer("show", "17", "--all-users").stdout
+    nameless = world.coffer("show", "--all-users")
+    assert nameless.returncode == 2 and "coffer list --all-users" in nameless.stderr
+    world.serve(tasks=[task()], errors={"Manager.ListTasks all-users": ["AccessDenied", "polkit does not allow you this."]})
+    assert world.coffer("show", "17").returncode == 0, "without it nobody is asked"
+    assert world.coffer("show", "17", "--all-users").returncode == 3
+
+
 def test_the_task_may_be_left_out_when_exactly_one_waits(world):
     world.serve(tasks=[plan_task(17), task(18)], texts={"plan": PLAN})
     result = world.coffer("plan")
@@ -649,12 +659,13 @@ def test_what_can_be_typed_is_completed(world):
 
 
 def test_agents(world):
-    world.serve(agents=[{"Id": 1, "Name": "codex", "Version": "1.2", "Installed": True, "Problem": "", "Protocol": "openai-responses", "Running": 0},
-                        {"Id": 2, "Name": "claude", "Version": "", "Installed": False, "Problem": "", "Protocol": "anthropic", "Running": 0}],
+    world.serve(agents=[{"Id": 1, "Name": "codex", "Executable": "/opt/agents/bin/codex", "Installed": True, "Problem": "", "Protocol": "openai-responses",
+                         "Running": 2},
+                        {"Id": 2, "Name": "claude", "Executable": "/opt/agents/bin/claude", "Installed": False, "Problem": "", "Protocol": "anthropic", "Running": 0}],
                 test={"Answered": True, "Answer": "ready\x1b", "Session": "s1", "Resumed": False, "ResumedAnswer": "", "Outcome": "failed",
                       "Problem": "it lost its session", "Usage": {"input": 1200}})
     out = world.coffer("agent", "list").stdout
-    assert "ready" in out and "not installed" in out
+    assert re.search(r"codex +openai-responses +2 +/opt/agents/bin/codex +ready", out) and "not installed" in out
     tried = world.coffer("agent", "test", "codex", "--model", "m")
     assert tried.returncode == 1, "it answered and could not go on"
     assert "yes: ready<U+001B>" in tried.stdout and "it lost its session" in tried.stdout and "1.2k input" in tried.stdout
@@ -889,7 +900,7 @@ FAULT = "/etc/cofferdam/agents/mine.toml:3: unknown key colour"
 
 def test_a_fault_in_a_configuration_file_is_told_where_it_matters(world):
     world.serve(problems=[FAULT], projects=[PROJECT | {"Agents": {"writer": "mine/m"}}], agents=[
-        {"Name": "codex", "Version": "", "Installed": True, "Problem": "", "Protocol": "codex", "Running": 0}])
+        {"Name": "codex", "Executable": "/opt/agents/bin/codex", "Installed": True, "Problem": "", "Protocol": "codex", "Running": 0}])
     assert "A configuration file has a fault and does not count: coffer doctor" in world.coffer().stdout
     listed = world.coffer("agent", "list")
     assert "its file has a fault" in listed.stdout and FAULT in listed.stderr

@@ -276,6 +276,8 @@ class Manager(dbus.service.Object):
 
     @dbus.service.method(BUS + ".Manager", in_signature="a{sv}tu", out_signature="aa{sv}t")
     def ListTasks(self, options, cursor, limit):
+        if options.get("all-users") and (planned := fake.state.get("errors", {}).get("Manager.ListTasks all-users")):
+            refuse(*planned)
         tasks = [o.values for o in objects.values() if isinstance(o, Task)]
         ended = ("done", "failed", "cancelled")
         if "ended" in options:
