@@ -17,6 +17,8 @@ from people import Person
 pytestmark = pytest.mark.deadline(300)
 PACKAGES = Path("/run/packages")
 STATE, STORE = Path("/var/lib/cofferdam"), Path("/var/lib/cofferdam/cofferd.db")
+# A writer that is asked to hold waits for this file.
+GO_ON = Path("/usr/local/lib/life")
 SERVICES = ("cofferd.service", "coffer-walls.service")
 PAGES = ("coffer.1", "coffer-notify.1", "cofferd.8", "cofferd.toml.5", "cofferdam-agents.5", "org.cofferdam.Cofferdam1.5", "cofferdam.7")
 
@@ -91,6 +93,7 @@ def install(package="cofferdam.deb"):
 
 def purge():
     """And takes back, but for what the package brought."""
+    GO_ON.unlink(missing_ok=True)
     run("rm", "-rf", "/etc/cofferdam/cofferd.toml", "/etc/cofferdam/agents", "/opt/agents/bin/cofferdam-instant")
     dpkg("--purge", "cofferdam")
 
@@ -102,7 +105,7 @@ def carol(packaged):
     person.close()
 
 
-def writing(carol, make_repository, bus, words="sleep-9"):
+def writing(carol, make_repository, bus, words="hold-life"):
     """A task whose writer is in the middle of its turn."""
     repository = make_repository("carol")
     project = carol.add_project(repository, test=["make test"], agents={"writer": "instant"})
@@ -116,6 +119,7 @@ def writing(carol, make_repository, bus, words="sleep-9"):
 
 
 def until_done(task):
+    GO_ON.touch()
     task.person = Person("carol")
     task.until("ready", seconds=180)
     commit = task.accept_work()
@@ -236,7 +240,7 @@ def test_the_daemon_refuses_a_store_that_is_too_new_and_leaves_it(packaged, jour
 
 
 def test_removed_it_stops_what_runs_and_keeps_the_tasks_and_installed_again_goes_on(packaged, make_repository, carol, bus):
-    task = writing(carol, make_repository, bus, words="sleep-5")
+    task = writing(carol, make_repository, bus)
     said = dpkg("--remove", "cofferdam")
     assert re.search(r"stopping what runs for tasks \(\d+ units\)\. No task is lost", said.stderr), said.stderr
     assert units() == []
