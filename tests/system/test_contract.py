@@ -4,13 +4,15 @@ import os
 import re
 import signal
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
 
 from conftest import reload_cofferd, run
 from moments import HALT, halt_at, until, until_halted
-from people import CallError, Task, request, variants
+from people import CallError, Person, Task, request, variants
+from test_policies import held, held_back  # noqa: F401
 
 AGENTS = {role: "instant" for role in ("planner", "writer", "reviewer")}
 STATE = Path("/var/lib/cofferdam")
@@ -133,6 +135,31 @@ def test_a_project_is_added_whole_or_not_at_all(cofferd, carol, make_repository)
     path, = carol.manager("AddProject", "(aysa{sv})", call, timeout=120)
     assert carol.properties(path, "Project")["Base"] == repository.head()
     carol.end_project(path)
+
+
+def test_the_same_call_again_while_a_project_is_added_waits_for_it(cofferd, carol, make_repository, bus, held_back):  # noqa: F811
+    repository = make_repository("carol")
+    last, = stored("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'projects'")[0]
+    unit = f"coffer-p{last + 1}-add-export"
+    go_on = held_back(unit)
+    call = (str(repository.directory).encode(), "twice", variants({"author-name": "C", "author-email": "c@example.org"}) | request())
+    again, paths = Person("carol"), []
+    calls = [threading.Thread(target=lambda person=person: paths.append(person.manager("AddProject", "(aysa{sv})", call, timeout=60)[0]))
+             for person in (carol, again)]
+    calls[0].start()
+    held(bus, unit)
+    calls[1].start()
+    third = Person("carol")
+    third.add_project(make_repository("carol"))
+    assert paths == [], "by now it would have an answer"
+    go_on()
+    for thread in calls:
+        thread.join(60)
+    assert len(paths) == 2 and paths[0] == paths[1]
+    assert carol.properties(paths[0], "Project")["Base"] == repository.head()
+    carol.end_project(paths[0])
+    for person in (again, third):
+        person.close()
 
 
 @pytest.mark.deadline(200)
