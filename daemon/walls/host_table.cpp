@@ -14,6 +14,7 @@
 #include <netinet/in.h>
 
 #include "model/limits.hpp"
+#include "walls/address_ranges.hpp"
 #include "walls/nft_rule.hpp"
 #include "walls/nft_table.hpp"
 
@@ -24,7 +25,7 @@ namespace {
 const NftTable kTable("cofferdam");
 // Stands in the table, with the first of the uids that its rules are about; another text means that another version of
 // this program wrote it.
-constexpr std::string_view kLayout = "what cofferdam's own uids may send (layout 1), from uid ";
+constexpr std::string_view kLayout = "what cofferdam's own uids may send (layout 2), from uid ";
 constexpr std::uint32_t kFlags = NFT_TABLE_F_OWNER | NFT_TABLE_F_PERSIST;
 
 constexpr std::uint32_t kDestination4 = 16;
@@ -46,46 +47,6 @@ const std::array kSets = std::to_array<NftSet>({
     {.name = kDns6, .keyType = kTypeIpv6, .keyBytes = 16, .size = limits::kHostEntries},
     {.name = kSpecial, .keyType = kTypeIpv4, .keyBytes = 4, .flags = NFT_SET_INTERVAL},
 });
-
-struct Block {
-  std::uint32_t first;
-  unsigned bits;
-};
-constexpr std::array kSpecialBlocks = std::to_array<Block>({
-    {0x00000000, 8},
-    {0x0A000000, 8},
-    {0x64400000, 10},
-    {0x7F000000, 8},
-    {0xA9FE0000, 16},
-    {0xAC100000, 12},
-    {0xC0000000, 24},
-    {0xC0000200, 24},
-    {0xC0586300, 24},
-    {0xC0A80000, 16},
-    {0xC6120000, 15},
-    {0xC6336400, 24},
-    {0xCB007100, 24},
-    {0xE0000000, 3},
-});
-
-std::vector<std::uint8_t> bytesOf(std::uint32_t hostOrder) {
-  const std::uint32_t value = htonl(hostOrder);
-  std::vector<std::uint8_t> bytes(sizeof(value));
-  std::memcpy(bytes.data(), &value, sizeof(value));
-  return bytes;
-}
-
-std::vector<NftElement> specialElements() {
-  std::vector<NftElement> elements;
-  for (const Block& block : kSpecialBlocks) {
-    elements.push_back({.key = bytesOf(block.first)});
-    // The first address after the block ends it; after the last block there is none.
-    const std::uint64_t after = block.first + (std::uint64_t{1} << (32 - block.bits));
-    if (after <= UINT32_MAX)
-      elements.push_back({.key = bytesOf(static_cast<std::uint32_t>(after)), .flags = NFT_SET_ELEM_INTERVAL_END});
-  }
-  return elements;
-}
 
 struct Place {
   const char* set;
@@ -305,7 +266,7 @@ Result<void> HostTable::build() {
   kTable.create(batch, kFlags, std::string(kLayout) + std::to_string(uids_.first()));
   for (const NftSet& set : kSets)
     kTable.addSet(batch, set);
-  kTable.addElements(batch, kSpecial, specialElements());
+  kTable.addElements(batch, kSpecial, intervalElements(specialRanges()));
   addRules(batch, uids_);
   for (std::size_t i = 0; i < kSets.size(); ++i)
     kTable.addElements(batch, kSets[i].name, kept[i]);

@@ -13,8 +13,7 @@ namespace coffer::walls {
 /// belongs to one netlink socket (flags owner, persist): nobody can flush or change it while any copy of that socket is
 /// open, so the socket goes to the service manager's store.
 ///
-/// Sources: docs/security.md; the uid parts are model/uid_range.hpp; special-purpose IPv4 blocks are IANA's registry
-/// (RFC 6890) and multicast.
+/// Sources: docs/security.md; the uid parts are model/uid_range.hpp; special addresses are model/special_address.hpp.
 class HostTable {
  public:
   /// Takes over the table of an earlier process through its socket, or makes it (replacing what an earlier boot of the

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <arpa/inet.h>  // before the kernel's own of the same names
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 

@@ -8,32 +8,11 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include "model/special_address.hpp"
+
 namespace coffer::gateway {
 
 namespace {
-
-struct Range4 {
-  std::uint32_t first;
-  unsigned bits;
-};
-
-constexpr std::uint32_t ip(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
-  return a << 24 | b << 16 | c << 8 | d;
-}
-
-constexpr Range4 kSpecial4[] = {
-    {ip(0, 0, 0, 0), 8},       {ip(10, 0, 0, 0), 8},      {ip(100, 64, 0, 0), 10},   {ip(127, 0, 0, 0), 8},
-    {ip(169, 254, 0, 0), 16},  {ip(172, 16, 0, 0), 12},   {ip(192, 0, 0, 0), 24},    {ip(192, 0, 2, 0), 24},
-    {ip(192, 31, 196, 0), 24}, {ip(192, 52, 193, 0), 24}, {ip(192, 88, 99, 0), 24},  {ip(192, 168, 0, 0), 16},
-    {ip(192, 175, 48, 0), 24}, {ip(198, 18, 0, 0), 15},   {ip(198, 51, 100, 0), 24}, {ip(203, 0, 113, 0), 24},
-    {ip(224, 0, 0, 0), 3},
-};
-
-bool isPublic4(std::uint32_t address) {
-  for (const auto& range : kSpecial4)
-    if ((address ^ range.first) >> (32 - range.bits) == 0) return false;
-  return true;
-}
 
 using Bytes16 = std::array<std::uint8_t, 16>;
 
@@ -53,7 +32,7 @@ bool isPublic6(const Bytes16& a) {
 bool isPublicAddress(std::string_view address) {
   const std::string text(address);
   in_addr four{};
-  if (inet_pton(AF_INET, text.c_str(), &four) == 1) return isPublic4(ntohl(four.s_addr));
+  if (inet_pton(AF_INET, text.c_str(), &four) == 1) return model::specialBlock(ntohl(four.s_addr)) == nullptr;
   in6_addr six{};
   if (inet_pton(AF_INET6, text.c_str(), &six) != 1) return false;
   Bytes16 bytes{};

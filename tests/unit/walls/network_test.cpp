@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "machine.hpp"
+#include "walls/address_ranges.hpp"
 
 namespace coffer::walls::test {
 namespace {
@@ -137,6 +138,13 @@ TEST_F(HostTableTest, KeepsGatewaysFromSpecialAddressesOnAProvidersPort) {
   EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), "203.0.114.5", 443), ECONNREFUSED);  // public, but this machine's own
   for (const char* address : {"10.7.0.9", "10.0.0.1", "169.254.169.254", "192.168.3.4", "100.64.1.1", "198.18.0.1"})
     EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), address, 443), ECONNREFUSED) << address;
+  for (const auto& block : model::kSpecialBlocks) {
+    if (block.words == model::kMulticastWords || block.bits == 4) continue;  // TCP knows no way to these
+    const in_addr second{.s_addr = htonl(block.first + (block.bits < 32 ? 1 : 0))};
+    char address[INET_ADDRSTRLEN] = {};
+    ASSERT_NE(::inet_ntop(AF_INET, &second, address, sizeof(address)), nullptr);
+    EXPECT_EQ(tryAs(uid(model::UidPart::Gateway), address, 443), ECONNREFUSED) << address;
+  }
   // A public address passes the table: the packet is sent, and nobody answers.
   EXPECT_EQ(asUid(uid(model::UidPart::Gateway), "",
                   [] {
@@ -212,6 +220,21 @@ TEST_F(HostTableTest, RefusesEntriesThatSayTooLittle) {
     ASSERT_FALSE(added);
     EXPECT_EQ(added.error().code, ErrorCode::InvalidArgument);
   }
+}
+
+TEST(AddressRanges, AreMadeOneWhereTheyTouch) {
+  using model::ipv4;
+  const auto keys = [](std::vector<AddressRange> ranges) {
+    std::string text;
+    for (const auto& element : intervalElements(std::move(ranges)))
+      text += (element.flags != 0 ? "-" : "+") + std::to_string(element.key[0]) + "." + std::to_string(element.key[3]);
+    return text;
+  };
+  EXPECT_EQ(keys({}), "");
+  EXPECT_EQ(keys({{ipv4(9, 0, 0, 0), ipv4(9, 0, 0, 9)}, {ipv4(8, 0, 0, 0), ipv4(8, 0, 0, 0)}}), "+8.0-8.1+9.0-9.10");
+  EXPECT_EQ(keys({{ipv4(9, 0, 0, 0), ipv4(9, 0, 0, 4)}, {ipv4(9, 0, 0, 5), ipv4(9, 0, 0, 9)}}), "+9.0-9.10");
+  EXPECT_EQ(keys({{ipv4(9, 0, 0, 0), ipv4(9, 0, 0, 9)}, {ipv4(9, 0, 0, 2), ipv4(9, 0, 0, 3)}}), "+9.0-9.10");
+  EXPECT_EQ(keys({{ipv4(224, 0, 0, 0), UINT32_MAX}, {ipv4(240, 0, 0, 0), UINT32_MAX}}), "+224.0");
 }
 
 }  // namespace
