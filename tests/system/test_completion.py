@@ -35,7 +35,7 @@ class Screen:
             self.tmux("send-keys", *keys)
 
     def until(self, *texts):
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             shown = self.tmux("capture-pane", "-p")
             if all(text in shown for text in texts):

@@ -3,6 +3,7 @@
 tmux is the terminal. What is waited for is looked for on the screen again and again until a deadline.
 """
 
+import os
 import re
 import time
 import uuid
@@ -194,6 +195,11 @@ def wakes(pid):
                for status in Path(f"/proc/{pid}/task").glob("*/status"))
 
 
+def processor_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_it_sleeps_while_nothing_happens(carol, project, screen):
     carol.create_task(project, "Say more").until("plan-ready")
     view = screen()
@@ -296,12 +302,14 @@ def test_a_big_diff_is_there_at_once(carol, project, screen):
     view.until("work to review", "d diff")
     view.press("d")
     view.until("a accept work")
-    begin = time.monotonic()
+    pid = pid_of_view("carol")
+    before = processor_seconds(pid)
     view.press("G")
     view.until("of 110")
     view.press(*["PageUp"] * 20, "g")
     view.until("diff --git")
-    assert time.monotonic() - begin < 20, "a screen is made of what is on it"
+    # A hundredth of a second, measured so that it does not matter what else the machine does.
+    assert processor_seconds(pid) - before < 1, "a screen is made of what is on it"
 
 
 def test_a_turn_is_followed_while_it_runs(carol, project, screen):
