@@ -134,6 +134,17 @@ def test_the_slice_of_a_user_has_the_totals(carol, project, setting):
         assert set(shown.split()) == {f"MemoryMax={mebibytes << 20}", f"TasksMax={tasks}", "CPUWeight=100"}
 
 
+def test_what_serves_a_turn_is_beside_its_box(carol, project, bus):
+    """What an agent takes is counted in its box, and its resolver, as its gateway, is not in it."""
+    task = carol.create_task(project, "hang-plan")
+    unit = f"coffer-{task.id}-0-planner-1"
+    bus.until(lambda: active(f"{unit}.service") and active(f"{unit}-resolver.service"), sender="org.freedesktop.systemd1")
+    slice_ = f"coffer-u{pwd.getpwnam('carol').pw_uid}-{task.id}"
+    shown = run("systemctl", "show", "--property=Slice", "--value", f"{unit}.service", f"{unit}-resolver.service").stdout.split()
+    assert shown == [f"{slice_}-box.slice", f"{slice_}.slice"]
+    task.cancel()
+
+
 def test_what_holds_is_proven_once_before_the_first_run(carol, project, journal):
     PROVEN.unlink(missing_ok=True)
     for _ in range(2):
