@@ -4,12 +4,14 @@ import json
 import os
 import pwd
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
 from conftest import run
 from moments import until
 from people import CallError, Person
+from test_policies import held_back  # noqa: F401
 from units import active
 
 pytestmark = pytest.mark.deadline(400)
@@ -110,6 +112,50 @@ def test_a_users_open_tasks_are_bounded(carol, project):
             store.execute("DELETE FROM tasks WHERE id >= ?", (first,))
         store.close()
     carol.create_task(project, "Say more").cancel()
+
+
+@pytest.fixture
+def alice(cofferd):
+    """Another user who may add projects from where the tests run."""
+    run("gpasswd", "--add", "alice", "cofferdam")
+    person = Person("alice")
+    yield person
+    person.close()
+    run("gpasswd", "--delete", "alice", "cofferdam")
+
+
+def test_a_users_repositories_are_open_so_many_at_a_time(cofferd, make_repository, alice, bus, held_back):  # noqa: F811
+    """Nine are to be read and each takes its time: eight are, the ninth when one of them is done. Whoever else comes is not held up."""
+    with sqlite3.connect("/var/lib/cofferdam/cofferd.db") as store:
+        last, = store.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'projects'").fetchone()
+    units = [f"coffer-p{last + n}-add-export" for n in range(1, 10)]
+    go_on = {unit: held_back(unit) for unit in units}
+    repository, others = make_repository("carol"), [Person("carol") for _ in units]
+    adding = [threading.Thread(target=other.add_project, args=(repository,)) for other in others]
+
+    def open_now():
+        states = run("systemctl", "is-active", *units, check=False).stdout.split()
+        return [unit for unit, state in zip(units, states) if state == "activating"]
+
+    def asked():
+        return store.execute("SELECT count(*) FROM projects WHERE id > ? AND id <= ? + 9", (last, last)).fetchone()[0]
+    for thread in adding:
+        thread.start()
+    bus.until(lambda: len(open_now()) == 8 and asked() == 9, sender="org.freedesktop.systemd1")
+    alice.add_project(make_repository("alice"))
+    eight = open_now()
+    assert len(eight) == 8, "by now the ninth would be open"
+    for unit in eight:
+        go_on[unit]()
+    ninth, = set(units) - set(eight)
+    bus.until(lambda: ninth in open_now(), sender="org.freedesktop.systemd1")
+    go_on[ninth]()
+    for thread in adding:
+        thread.join(60)
+    assert [len(other.projects) for other in others] == [1] * 9
+    store.close()
+    for person in others:
+        person.close()
 
 
 def test_a_project_is_refused_where_its_owner_has_no_room_left(carol, project, setting, make_repository):
