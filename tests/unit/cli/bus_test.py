@@ -303,6 +303,18 @@ def test_diff_and_its_summary(world):
     assert "1 file, +1 -1" in world.coffer("diff", "17", "--stat").stdout
 
 
+def test_review_tells_which_commands_of_the_gate_failed(world):
+    def gate(number, text, result, code, round):
+        return {"Id": number, "Kind": "gate", "Role": "", "Agent": "", "Model": "", "Round": round, "Attempt": 1, "Unit": "u", "Conversation": 0,
+                "Started": NOW, "Ended": NOW + 1, "Result": result, "Code": code, "Text": text, "Usage": {}}
+    world.serve(tasks=[task()], runs=[gate(1, "make", "success", 0, 0), gate(2, "make \u202etest", "exit-code", 2, 0),
+                                      gate(3, "make check", "timeout", 0, 1)])
+    result = world.coffer("review", "17")
+    assert result.stdout == "Round 1, gate  make check: took too long\nRound 0, gate  make <U+202E>test: exit code 2\n"
+    assert "coffer log 17 --gate" in result.stderr
+    assert [run["Text"] for run in world.json("review", "17")["FailedGates"]] == ["make check", "make \u202etest"]
+
+
 def test_review_lists_findings(world):
     world.serve(tasks=[work_task()], findings=[
         {"Id": "f1", "Round": 1, "Source": "reviewer", "Severity": "error", "Blocking": True, "Path": "a.c", "Line": 7, "Title": "Off by one",
