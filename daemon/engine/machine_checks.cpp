@@ -113,7 +113,9 @@ Check nameServiceCheck(std::string_view nsswitch, bool module) {
 
 Check wallsCheck(const std::expected<void, Error>& answered) {
   if (answered) return good("coffer-walls", "answers");
-  return fails("coffer-walls", "no answer", answered.error().message, "systemctl restart coffer-walls");
+  const bool other = answered.error().code == ErrorCode::Unsupported;
+  return fails("coffer-walls", other ? "of another version" : "no answer", answered.error().message,
+               "systemctl restart coffer-walls");
 }
 
 Check loopCheck(const std::optional<Error>& why) {

@@ -196,7 +196,12 @@ std::expected<std::optional<Error>, Error> WallsClient::takeProbe() {
   auto answer = receive();
   if (!answer) return std::unexpected(answer.error());
   const auto tried = judged(std::move(answer));
-  return tried ? std::nullopt : std::optional(tried.error());
+  if (tried) return std::nullopt;
+  // What is asked has one form: who calls it invalid is older than the question.
+  if (tried.error().code == ErrorCode::InvalidArgument)
+    return error(ErrorCode::Unsupported, "coffer-walls is of another version than cofferd, and what it was asked is " +
+                                             tried.error().message + " to it");
+  return std::optional(tried.error());
 }
 
 std::expected<Fd, Error> WallsClient::openState() {

@@ -62,7 +62,8 @@ class WallsClient {
   /// Has coffer-walls try something, in two halves for who must not wait: the answer is there when the descriptor,
   /// which stays the client's, can be read. Until it is taken nothing else may be asked.
   std::expected<int, Error> askProbe(Flag what);
-  /// Nothing when it can be had, or why it cannot; an error is that there is no answer.
+  /// Nothing when it can be had, or why it cannot; an error is that there is no answer, Unsupported that coffer-walls
+  /// does not know the question.
   std::expected<std::optional<Error>, Error> takeProbe();
   [[nodiscard]] const std::string& socketPath() const { return socketPath_; }
   std::expected<std::vector<std::pair<Kind, std::string>>, Error> list();

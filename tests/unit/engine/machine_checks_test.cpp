@@ -68,6 +68,11 @@ TEST(MachineChecks, SayWhatCofferWallsCouldNotDo) {
   for (const auto& check : {loopCheck({}), tableCheck({}), userNamespaceCheck({}), tproxyCheck({}), wallsCheck({})})
     expectState(check, CheckState::Ok);
   expectState(wallsCheck(nobody("coffer-walls did not answer")), CheckState::Failed);
+  const auto older = wallsCheck(std::unexpected(Error{ErrorCode::Unsupported, "coffer-walls is of another version"}));
+  EXPECT_EQ(older.found, "of another version");
+  EXPECT_EQ(older.remedy, "systemctl restart coffer-walls");
+  EXPECT_EQ(refusalOf(older).message,
+            "no sandbox is started: coffer-walls is of another version. To mend it: systemctl restart coffer-walls");
 }
 
 TEST(MachineChecks, SayOfPolkitWhatARefusedCallSays) {
