@@ -10,6 +10,7 @@
 #include "engine/turn_words.hpp"
 #include "model/digest.hpp"
 #include "model/limits.hpp"
+#include "model/pause_limits.hpp"
 #include "model/spelling.hpp"
 #include "os/beneath.hpp"
 #include "os/clock.hpp"
@@ -148,8 +149,9 @@ std::uint64_t untilAgain(TurnOutcome outcome, const Records& metered, const mode
   if (metered.has("reset"))
     until = metered.number("reset") * 1'000'000;
   else if (metered.has("retry-after"))
-    until = now + metered.number("retry-after") * 1'000'000;
-  return until != 0 ? std::max(until, now + limits::kQuotaPauseLeast) : 0;
+    until = now + std::min(metered.number("retry-after"), limits::kProviderPauseSeconds) * 1'000'000;
+  const auto most = now + limits::kProviderPauseSeconds * 1'000'000;
+  return until != 0 ? std::clamp(until, now + limits::kQuotaPauseLeast, most) : 0;
 }
 
 std::string keepText(StepOutcome& outcome, std::string_view bytes) {

@@ -9,13 +9,12 @@
 #include <glib.h>
 #include <time.h>
 
+#include "model/pause_limits.hpp"
 #include "workers/gateway/json.hpp"
 
 namespace coffer::gateway {
 
 namespace {
-
-constexpr std::uint64_t kLongestPause = 366 * 24 * 3600;
 
 struct DateUnref {
   void operator()(GDateTime* date) const { g_date_time_unref(date); }
@@ -122,14 +121,15 @@ Pause readPause(const std::function<std::string_view(std::string_view)>& header,
   else if (const auto until = date(after))
     pause.retryAfter = *until - std::min(*until, now);
   if (const auto milliseconds = number(header("retry-after-ms"))) pause.retryAfter = roundUp(*milliseconds / 1000);
-  if (pause.retryAfter) pause.retryAfter = std::min(*pause.retryAfter, kLongestPause);
+  if (pause.retryAfter) pause.retryAfter = std::min(*pause.retryAfter, limits::kProviderPauseSeconds);
 
   const auto until = [&](std::optional<std::uint64_t> time) {
-    if (time && *time >= now && *time - now <= kLongestPause) pause.reset = std::max(pause.reset.value_or(0), *time);
+    if (time && *time >= now && *time - now <= limits::kProviderPauseSeconds)
+      pause.reset = std::max(pause.reset.value_or(0), *time);
   };
   for (const std::string_view name : {"x-ratelimit-reset-requests", "x-ratelimit-reset-tokens",
                                       "x-codex-primary-reset-after-seconds", "x-codex-secondary-reset-after-seconds"}) {
-    if (const auto left = duration(header(name))) until(now + std::min(*left, kLongestPause + 1));
+    if (const auto left = duration(header(name))) until(now + std::min(*left, limits::kProviderPauseSeconds + 1));
   }
   for (const std::string_view name :
        {"anthropic-ratelimit-unified-reset", "anthropic-ratelimit-requests-reset", "anthropic-ratelimit-tokens-reset",

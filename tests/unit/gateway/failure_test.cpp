@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/pause_limits.hpp"
+
 namespace coffer::gateway {
 namespace {
 
@@ -62,6 +64,15 @@ TEST(Pause, ReadsWhatProvidersSayAboutTheirLimits) {
   EXPECT_EQ(pauseOf({{"x-codex-primary-reset-after-seconds", "7200"}}).reset, kNow + 7200);
   EXPECT_EQ(pauseOf({{"anthropic-ratelimit-unified-reset", std::to_string(kNow + 5)}}).reset, kNow + 5);
   EXPECT_EQ(pauseOf({{"anthropic-ratelimit-tokens-reset", "2026-09-21T14:14:00Z"}}).reset, kNow + 40);
+}
+
+TEST(Pause, NobodyIsToldToWaitForEver) {
+  constexpr auto kMost = limits::kProviderPauseSeconds;
+  EXPECT_EQ(pauseOf({{"retry-after", std::to_string(kMost)}}).retryAfter, kMost);
+  EXPECT_EQ(pauseOf({{"retry-after", std::to_string(kMost + 1)}}).retryAfter, kMost);
+  EXPECT_EQ(pauseOf({{"retry-after", "Mon, 21 Sep 2126 14:13:50 GMT"}}).retryAfter, kMost);
+  EXPECT_EQ(pauseOf({{"anthropic-ratelimit-unified-reset", std::to_string(kNow + kMost)}}).reset, kNow + kMost);
+  EXPECT_FALSE(pauseOf({{"anthropic-ratelimit-unified-reset", std::to_string(kNow + kMost + 1)}}).reset);
 }
 
 TEST(Pause, NonsenseIsNothing) {
