@@ -41,17 +41,11 @@ std::vector<Dictionary> allTasks(Connection& bus, const Dictionary& filter) {
   return result;
 }
 
-namespace {
-
-/// Lets this connection see what is others': any call with all-users asks for that, and polkit may ask for an
-/// administrator's password. Nothing else does, so a mistyped number asks nobody.
 void seeAllUsers(Session& session, Connection& bus) {
   session.startAgent();
-  session.during("Looking for the task",
+  session.during("Asking to see what is others'",
                  [&] { return bus.manager().listTasks({{"all-users", sdbus::Variant(true)}}, 0, 1); });
 }
-
-}  // namespace
 
 std::expected<std::unique_ptr<TaskClient>, Failure> chooseTask(Session& session, Connection& bus,
                                                                const TaskOption& option, WhenMissing missing) {

@@ -30,6 +30,13 @@ std::expected<std::unique_ptr<TaskClient>, Failure> chooseTask(Session& session,
                                                                const TaskOption& option,
                                                                WhenMissing missing = WhenMissing::Waiting);
 
+/// Lets this connection see what is others' for a while: any call with all-users asks for that, and polkit may ask for
+/// an administrator's password. Nothing else does, so a mistyped number asks nobody.
+void seeAllUsers(Session& session, Connection& bus);
+
+/// The owner of what is nobody's, because their uid is another person's now.
+inline constexpr std::uint32_t kNobody = UINT32_MAX;
+
 /// Every task that passes the filter, newest first.
 std::vector<Dictionary> allTasks(Connection& bus, const Dictionary& filter);
 

@@ -36,6 +36,9 @@ struct Ownership {
   bool machine = false;
 };
 
+/// The uid of what is nobody's: no caller ever has it.
+inline constexpr uid_t kNobody = static_cast<uid_t>(-1);
+
 /// Only what a caller gave is set, so that the rest keeps its value or its default.
 struct ProjectSettings {
   std::optional<std::string> authorName;
@@ -118,6 +121,10 @@ class Backend {
 
   /// Where to tell changes; null to stop. The observer outlives its being set.
   virtual void observe(Observer* observer) = 0;
+
+  /// Called before the first call of a connection that is not root's: its user may have got a uid that another had. An
+  /// error is the answer to every call that came meanwhile.
+  virtual void meet(uid_t uid, Done<Nothing> done) = 0;
 
   // Reading. Ids have been checked for visibility, but may have gone since.
   [[nodiscard]] virtual std::optional<Ownership> owner(ObjectKind kind, std::uint64_t id) const = 0;

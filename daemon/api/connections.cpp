@@ -18,7 +18,7 @@ std::optional<uid_t> identifyByBus(sd_bus* bus, const std::string& sender) {
 std::optional<Caller> Connections::caller(std::string_view sender) {
   if (const auto found = byName_.find(sender); found != byName_.end()) {
     known_.splice(known_.begin(), known_, found->second);
-    auto& [name, caller, seesUntil] = *found->second;
+    auto& [name, caller, seesUntil, met] = *found->second;
     if (caller.uid != 0 && caller.administrator) caller.administrator = now_() < seesUntil;
     return caller;
   }
@@ -28,9 +28,18 @@ std::optional<Caller> Connections::caller(std::string_view sender) {
     byName_.erase(known_.back().sender);
     known_.pop_back();
   }
-  known_.push_front({std::string(sender), Caller{.uid = *uid, .administrator = *uid == 0}, {}});
+  known_.push_front({std::string(sender), Caller{.uid = *uid, .administrator = *uid == 0}, {}, *uid == 0});
   byName_.emplace(std::string(sender), known_.begin());
   return known_.front().caller;
+}
+
+bool Connections::isMet(std::string_view sender) const {
+  const auto found = byName_.find(sender);
+  return found != byName_.end() && found->second->met;
+}
+
+void Connections::meet(std::string_view sender) {
+  if (const auto found = byName_.find(sender); found != byName_.end()) found->second->met = true;
 }
 
 void Connections::makeAdministrator(std::string_view sender) {

@@ -33,6 +33,9 @@ class Connections {
       : bus_(bus), identify_(std::move(identify)), now_(std::move(now)) {}
 
   [[nodiscard]] std::optional<Caller> caller(std::string_view sender);
+  /// Whether Backend::meet() was asked about it.
+  [[nodiscard]] bool isMet(std::string_view sender) const;
+  void meet(std::string_view sender);
   /// For the next limits::kSeeOtherTime it sees what is others'.
   void makeAdministrator(std::string_view sender);
 
@@ -41,6 +44,7 @@ class Connections {
     std::string sender;
     Caller caller;
     Clock::time_point seesUntil;  ///< of a caller that is not root
+    bool met = false;
   };
   sd_bus* bus_;
   Identify identify_;

@@ -46,6 +46,27 @@ void Dispatcher::take(const CallPointer& call) {
   const auto caller = connections_.caller(call->sender());
   if (!caller) return call->fail({ErrorCode::AccessDenied, "the bus does not know whose connection this is"});
   call->caller = *caller;
+  const std::string sender(call->sender());
+  if (connections_.isMet(sender)) return look(call);
+  // In the order they came: what a connection sent first is answered first.
+  auto& waiting = unmet_[sender];
+  if (waiting.size() >= limits::kAccountQuestions)
+    return call->fail({ErrorCode::Limit, "as many of your calls wait for the machine's name service as may"});
+  waiting.push_back(call);
+  if (waiting.size() > 1) return;
+  backend_.meet(caller->uid, [this, sender](const std::expected<Nothing, Error>& met) {
+    const auto calls = unmet_.extract(sender);
+    if (met) connections_.meet(sender);
+    for (const auto& each : calls.mapped()) {
+      if (met)
+        look(each);
+      else
+        each->fail(met.error());
+    }
+  });
+}
+
+void Dispatcher::look(const CallPointer& call) {
   if (visible(*call)) return route(call);
   if (call->caller.administrator || !call->object().owned()) return unknownObject(*call);
   // Somebody else's, or nobody's: who may see others' objects learns which, everyone else gets the same answer for

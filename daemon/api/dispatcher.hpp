@@ -25,7 +25,7 @@ namespace coffer::api {
 /// and cannot wait for polkit before they say whether an object exists.
 class Dispatcher {
  public:
-  Dispatcher(sd_bus* bus, const Backend& backend, const Interfaces& interfaces, const Bouncer& bouncer,
+  Dispatcher(sd_bus* bus, Backend& backend, const Interfaces& interfaces, const Bouncer& bouncer,
              Connections& connections, Authority& authority)
       : bus_(bus),
         backend_(backend),
@@ -50,6 +50,8 @@ class Dispatcher {
 
   static int onMessage(sd_bus_message* message, void* data, sd_bus_error* error);
   void take(const CallPointer& call);
+  /// What comes of a call whose user is known.
+  void look(const CallPointer& call);
   void route(const CallPointer& call);
   /// Whose the call's object is; what it takes away has an owner still when it comes again.
   [[nodiscard]] std::optional<Ownership> ownerOf(const Call& call) const;
@@ -72,7 +74,7 @@ class Dispatcher {
   [[nodiscard]] std::optional<uid_t> scope(const Caller& caller) const;
 
   sd_bus* bus_;
-  const Backend& backend_;
+  Backend& backend_;
   const Interfaces& interfaces_;
   const Bouncer& bouncer_;
   Connections& connections_;
@@ -81,6 +83,7 @@ class Dispatcher {
     std::uint64_t since = 0;
     std::uint64_t count = 0;
   };
+  std::map<std::string, std::vector<CallPointer>> unmet_;  ///< calls of connections whose user is asked for
   std::map<uid_t, std::size_t> asking_;
   std::map<uid_t, Told> denied_;
   Slot filter_;

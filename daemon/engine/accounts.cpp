@@ -1,35 +1,18 @@
 #include "engine/accounts.hpp"
 
 #include <algorithm>
-#include <cerrno>
+#include <cstdio>
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include <grp.h>
 #include <pwd.h>
 
+#include "engine/account_entry.hpp"
+
 namespace coffer::engine {
 namespace {
-
-// An entry of a group names all its members; more than this is one that cannot be told from a fault.
-constexpr std::size_t kEntryMost = std::size_t{1} << 22U;
-
-// Calls one of the getpwnam_r family with a buffer that is large enough.
-template <class Entry, class Get>
-std::optional<Entry> look(Get get, std::string& buffer) {
-  buffer.resize(4096);
-  while (true) {
-    Entry entry{};
-    Entry* found = nullptr;
-    const int error = get(&entry, buffer.data(), buffer.size(), &found);
-    if (error == EINTR) continue;
-    if (error == ERANGE && buffer.size() < kEntryMost) {
-      buffer.resize(buffer.size() * 2);
-      continue;
-    }
-    if (error != 0 || found == nullptr) return std::nullopt;
-    return entry;
-  }
-}
 
 std::optional<std::uint32_t> userOf(const std::string& name) {
   std::string buffer;
@@ -47,21 +30,23 @@ std::optional<std::uint32_t> groupOf(const std::string& name) {
   return entry ? std::optional(entry->gr_gid) : std::nullopt;
 }
 
-std::string nameOfUser(std::uint32_t uid) {
+std::optional<std::string> nameOfUser(std::uint32_t uid) {
   std::string buffer;
   const auto entry = look<passwd>([&](auto* into, char* bytes, std::size_t size,
                                       auto** found) { return ::getpwuid_r(uid, into, bytes, size, found); },
                                   buffer);
-  return entry ? entry->pw_name : std::to_string(uid);
+  return entry ? std::optional<std::string>(entry->pw_name) : std::nullopt;
 }
 
-std::string nameOfGroup(std::uint32_t gid) {
+std::optional<std::string> nameOfGroup(std::uint32_t gid) {
   std::string buffer;
   const auto entry = look<group>([&](auto* into, char* bytes, std::size_t size,
                                      auto** found) { return ::getgrgid_r(gid, into, bytes, size, found); },
                                  buffer);
-  return entry ? entry->gr_name : std::to_string(gid);
+  return entry ? std::optional<std::string>(entry->gr_name) : std::nullopt;
 }
+
+}  // namespace
 
 std::vector<gid_t> groupsOf(uid_t user) {
   std::string buffer;
@@ -78,8 +63,6 @@ std::vector<gid_t> groupsOf(uid_t user) {
   groups.resize(static_cast<std::size_t>(count));
   return groups;
 }
-
-}  // namespace
 
 std::expected<Accounts, Error> accountsOf(const std::vector<std::string>& names) {
   Accounts accounts;
@@ -100,28 +83,56 @@ std::expected<Accounts, Error> accountsOf(const std::vector<std::string>& names)
   return accounts;
 }
 
-std::vector<std::string> namesOf(const Accounts& accounts) {
+std::string AccountNames::user(std::uint32_t uid) const {
+  const auto found = users.find(uid);
+  return found == users.end() ? std::to_string(uid) : found->second;
+}
+
+std::string AccountNames::group(std::uint32_t gid) const {
+  const auto found = groups.find(gid);
+  return found == groups.end() ? std::to_string(gid) : found->second;
+}
+
+std::vector<std::string> AccountNames::of(const Accounts& accounts) const {
   std::vector<std::string> names;
-  for (const auto user : accounts.users)
-    names.push_back(nameOfUser(user));
-  for (const auto group : accounts.groups)
-    names.push_back("%" + nameOfGroup(group));
+  for (const auto each : accounts.users)
+    names.push_back(user(each));
+  for (const auto each : accounts.groups)
+    names.push_back("%" + group(each));
   return names;
 }
 
-bool isUser(uid_t user) {
-  std::string buffer;
-  return look<passwd>([&](auto* into, char* bytes, std::size_t size,
-                          auto** found) { return ::getpwuid_r(user, into, bytes, size, found); },
-                      buffer)
-      .has_value();
+AccountNames namesOf(const Accounts& accounts) {
+  AccountNames names;
+  for (const auto each : accounts.users)
+    if (auto name = nameOfUser(each)) names.users[each] = std::move(*name);
+  for (const auto each : accounts.groups)
+    if (auto name = nameOfGroup(each)) names.groups[each] = std::move(*name);
+  return names;
 }
 
-bool holds(const Accounts& accounts, uid_t user) {
+std::optional<std::string> nameInFile(uid_t user, const std::string& file) {
+  const auto close = [](std::FILE* stream) { std::fclose(stream); };
+  const std::unique_ptr<std::FILE, decltype(close)> stream(std::fopen(file.c_str(), "re"), close);
+  if (!stream) return std::nullopt;
+  std::string buffer(std::size_t{64} * 1024, '\0');
+  passwd entry{};
+  passwd* found = nullptr;
+  while (::fgetpwent_r(stream.get(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
+    if (found->pw_uid == user) return found->pw_name;
+  return std::nullopt;
+}
+
+Async<std::expected<std::optional<std::string>, Error>> currentName(NameService& names, uid_t user) {
+  if (auto name = nameInFile(user)) co_return name;
+  std::function<std::optional<std::string>()> question = [user] { return nameOfUser(user); };
+  co_return co_await names.ask(std::move(question));
+}
+
+bool holds(const Accounts& accounts, uid_t user, const std::vector<gid_t>& groups) {
   if (std::ranges::find(accounts.users, user) != accounts.users.end()) return true;
-  if (accounts.groups.empty()) return false;
   return std::ranges::any_of(
-      groupsOf(user), [&](gid_t group) { return std::ranges::find(accounts.groups, group) != accounts.groups.end(); });
+      groups, [&](gid_t group) { return std::ranges::find(accounts.groups, group) != accounts.groups.end(); });
 }
 
 }  // namespace coffer::engine

@@ -11,6 +11,7 @@
 #include "engine/choice.hpp"
 #include "engine/engine.hpp"
 #include "engine/keep.hpp"
+#include "engine/policy.hpp"
 #include "engine/sandbox_needs.hpp"
 #include "engine/snapshot.hpp"
 #include "engine/views.hpp"
@@ -25,96 +26,6 @@
 namespace coffer::engine {
 namespace {
 
-std::string noRole(const std::string& role) {
-  return "there is no role " + role + "; there are planner, writer, reviewer";
-}
-
-// What a repository's folder suggests as a name; the person can always give another.
-std::string nameFrom(std::string_view directory) {
-  while (directory.ends_with('/'))
-    directory.remove_suffix(1);
-  const auto slash = directory.rfind('/');
-  std::string name;
-  for (const char c : directory.substr(slash == std::string_view::npos ? 0 : slash + 1)) {
-    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9'))
-      name += lower;
-    else if (!name.empty() && name.back() != '-')
-      name += '-';
-  }
-  while (name.ends_with('-'))
-    name.pop_back();
-  return name.substr(0, 31);
-}
-
-std::expected<model::Policy, Error> policyOf(const store::Project& project, const api::StringMap& asked) {
-  model::Policy policy;
-  for (const auto* map : {&project.policy, &asked}) {
-    for (const auto& [point, word] : *map) {
-      const auto decides = model::parse<model::Decides>(word);
-      if (!decides) return invalid("policy " + point + " is ask or auto, not " + word);
-      if (*decides == model::Decides::Branch && point != "landing")
-        return invalid("only landing can be decided by branch");
-      // Commands of a gate are the owner's to set. Nobody may be told that a writer's would be taken.
-      if (point == "command" && *decides != model::Decides::Ask)
-        return std::unexpected(Error{ErrorCode::Unsupported,
-                                     "a command of the gate that an agent proposes is never taken by itself: set yours "
-                                     "with coffer project set, and leave the policy command at ask"});
-      if (point == "plan")
-        policy.plan = *decides;
-      else if (point == "command")
-        policy.command = *decides;
-      else if (point == "risky")
-        policy.risky = *decides;
-      else if (point == "landing")
-        policy.landing = *decides;
-      else
-        return invalid("there is no policy " + point + "; there are plan, command, risky, landing");
-    }
-  }
-  return policy;
-}
-
-void apply(store::Project& project, const api::ProjectSettings& settings) {
-  if (settings.authorName) project.authorName = *settings.authorName;
-  if (settings.authorEmail) project.authorEmail = *settings.authorEmail;
-  if (settings.build) project.build = *settings.build;
-  if (settings.test) project.test = *settings.test;
-  if (settings.budget) project.budget = *settings.budget;
-  if (settings.rounds) project.rounds = settings.rounds;
-  const auto merge = [](api::StringMap& into, const api::StringMap& from) {
-    for (const auto& [key, value] : from) {
-      if (value.empty())
-        into.erase(key);
-      else
-        into[key] = value;
-    }
-  };
-  merge(project.policy, settings.policy);
-  merge(project.agents, settings.agents);
-}
-
-std::expected<void, Error> checkProject(const store::Project& project) {
-  for (const auto* text : {&project.authorName, &project.authorEmail}) {
-    if (text->empty())
-      return invalid(
-          "commits are made in your name: set it with git config user.name and git config user.email, then add the "
-          "project again");
-    if (text->find_first_of(std::string("<>\n\0", 4)) != std::string::npos)
-      return invalid("a name or an email may not hold <, > or a new line");
-  }
-  if (project.rounds.value_or(0) > limits::kRoundsMost)
-    return std::unexpected(
-        Error{ErrorCode::Limit, "a task has at most " + std::to_string(limits::kRoundsMost) + " fix rounds"});
-  if (project.budget > limits::kBudgetMost)
-    return std::unexpected(Error{ErrorCode::Limit, "a budget that large is none"});
-  for (const auto& [role, binding] : project.agents) {
-    if (!model::parse<model::Role>(role)) return invalid(noRole(role));
-    if (auto parsed = agents::Binding::parse(binding); !parsed) return invalid(parsed.error());
-  }
-  return policyOf(project, {}).transform([](const auto&) {});
-}
-
 template <typename T>
 void finish(const api::Done<T>& done, const std::expected<std::string, Error>& outcome, T value) {
   if (outcome)
@@ -125,20 +36,10 @@ void finish(const api::Done<T>& done, const std::expected<std::string, Error>& o
 
 }  // namespace
 
-// What is installed changes; what no descriptor names is a mistake of the caller's.
-std::expected<void, Error> Engine::checkAgents(const api::StringMap& named) const {
-  for (const auto& [role, text] : named) {
-    const auto binding = agents::Binding::parse(text);
-    if (binding && !agents_.find(binding->agent))
-      return std::unexpected(
-          Error{ErrorCode::NoAgent, "there is no agent called " + binding->agent + ": coffer agent list"});
-  }
-  return {};
-}
-
 std::expected<std::map<model::Role, std::string>, Error> Engine::bindings(const model::Flow& flow,
                                                                           const store::Project& project,
-                                                                          const api::StringMap& asked) const {
+                                                                          const api::StringMap& asked,
+                                                                          const std::vector<gid_t>& groups) const {
   for (const auto& [role, binding] : asked)
     if (!model::parse<model::Role>(role)) return invalid(noRole(role));
   std::map<model::Role, std::string> result;
@@ -167,131 +68,12 @@ std::expected<std::map<model::Role, std::string>, Error> Engine::bindings(const 
       text = std::move(*only);
     }
     // As each turn will look it up: what cannot work is told now, before anything is made.
-    const auto choice = choose(*store_, agents_, providers_, project.owner, text);
+    const auto choice = choose(*store_, agents_, providers_, project.owner, groups, text);
     if (!choice) return std::unexpected(choice.error());
     if (auto missing = agents::notInstalled(choice->descriptor))
       return std::unexpected(Error{ErrorCode::NoAgent, *std::move(missing)});
   }
   return result;
-}
-
-void Engine::addProject(const api::Request& request, const std::string& directory, const std::string& name,
-                        const api::ProjectSettings& settings, api::Done<std::uint64_t> done) {
-  const auto kept = answered(request, "AddProject");
-  if (!kept) return done(std::unexpected(kept.error()));
-  if (*kept) return tellAdded(Records::decimal(**kept), std::move(done));
-  store::Project project;
-  project.owner = request.caller.uid;
-  project.directory = directory;
-  project.name = name.empty() ? nameFrom(directory) : name;
-  apply(project, settings);
-  if (directory.empty() || directory.front() != '/' || directory.find('\0') != std::string::npos)
-    return done(invalid("the directory is named by its absolute path"));
-  if (!goodName(project.name))
-    return done(invalid("a project's name is [a-z0-9][a-z0-9-]*, at most 31 characters; give one with --name"));
-  if (auto checked = checkProject(project); !checked) return done(std::unexpected(checked.error()));
-  if (auto known = checkAgents(project.agents); !known) return done(std::unexpected(known.error()));
-  if (context_.obstacle) return done(std::unexpected(*context_.obstacle));
-  if (project.owner == 0)
-    return done(std::unexpected(
-        Error{ErrorCode::AccessDenied, "root owns no project: add it as the user whose repository it is"}));
-  const auto others = store_->projects().list(project.owner);
-  if (!others) return done(std::unexpected(others.error()));
-  if (others->size() >= limits::kProjectsOfUser)
-    return done(std::unexpected(
-        Error{ErrorCode::Limit, "you have " + std::to_string(others->size()) +
-                                    " projects, as many as one user may: coffer project remove one that you do not "
-                                    "need"}));
-  if (const auto full = scheduler_->admission().full(project.owner)) return done(std::unexpected(refusedNow(*full)));
-  addProjectNow(request, std::move(project), std::move(done));
-}
-
-Detached Engine::addProjectNow(api::Request request, store::Project project, api::Done<std::uint64_t> done) {
-  if (auto met = co_await needsMet(context_, configuration_.current().acceptMissing); !met) {
-    done(std::unexpected(met.error()));
-    co_return;
-  }
-  const auto made = once(request, "AddProject", [&]() -> std::expected<std::string, Error> {
-    auto id = store_->projects().add(project);
-    if (!id) return std::unexpected(id.error());
-    return std::to_string(*id);
-  });
-  if (!made) {
-    done(std::unexpected(made.error()));
-    co_return;
-  }
-  project.id = Records::decimal(made->text);
-  adding_[project.id].push_back(std::move(done));
-  co_await swept();
-  StepRun run;
-  run.context = &context_;
-  run.settings = settings();
-  run.task.owner = project.owner;
-  run.step.name = "coffer-p" + std::to_string(project.id) + "-add";
-  run.project = project;
-  os::haltAt("reserved", run.step.name);
-  auto snapshot = co_await takeSnapshot(run);
-  if (snapshot) {
-    project.base = snapshot->commit;
-    if (auto set = store_->projects().set(project); !set) snapshot = std::unexpected(set.error());
-  }
-  if (!snapshot) {
-    abandonProject(project);
-    removeProjectFiles(project.id);
-  } else if (observer_) {
-    observer_->objectAdded(api::ObjectKind::Project, project.id);
-  }
-  const auto waiting = adding_.extract(project.id);
-  for (const auto& each : waiting.mapped()) {
-    if (snapshot)
-      each(project.id);
-    else
-      each(std::unexpected(snapshot.error()));
-  }
-}
-
-// The same call again while the project is still being added has the answer of the first.
-void Engine::tellAdded(std::uint64_t project, api::Done<std::uint64_t> done) {
-  const auto adding = adding_.find(project);
-  if (adding == adding_.end()) return done(project);
-  adding->second.push_back(std::move(done));
-}
-
-void Engine::removeProjectFiles(std::uint64_t id) {
-  if (auto projects = os::openDirectory(context_.places.state + "/projects"))
-    if (auto gone = os::removeTree(projects->get(), std::to_string(id)); !gone)
-      log::warning("project " + std::to_string(id) + ": " + gone.error().message,
-                   {{names::kFieldProject, std::to_string(id)}});
-  context_.releaseUids(0, "coffer-p" + std::to_string(id) + "-add-");
-  context_.releaseUids(0, "project-" + std::to_string(id) + "-");
-}
-
-void Engine::setProject(const api::Request& request, std::uint64_t id, const api::ProjectSettings& settings,
-                        api::Done<api::Nothing> done) {
-  const auto set = once(request, "Project.Set " + std::to_string(id), [&]() -> std::expected<std::string, Error> {
-    auto project = store_->projects().get(id);
-    if (!project) return std::unexpected(project.error());
-    apply(*project, settings);
-    if (auto checked = checkProject(*project); !checked) return std::unexpected(checked.error());
-    if (auto known = checkAgents(settings.agents); !known) return std::unexpected(known.error());
-    if (auto written = store_->projects().set(*project); !written) return std::unexpected(written.error());
-    return std::string{};
-  });
-  if (!set) return done(std::unexpected(set.error()));
-  if (observer_ && !set->again) observer_->objectChanged(api::ObjectKind::Project, id);
-  done(api::Nothing{});
-}
-
-void Engine::removeProject(const api::Request& request, std::uint64_t id, api::Done<api::Nothing> done) {
-  const auto project = store_->projects().get(id);
-  if (!project) return done(std::unexpected(project.error()));
-  const auto removed = once(request, "Project.Remove " + std::to_string(id),
-                            [&] { return store_->projects().remove(id).transform([] { return std::string{}; }); });
-  if (!removed) return done(std::unexpected(removed.error()));
-  if (removed->again) return done(api::Nothing{});
-  removeProjectFiles(id);
-  if (observer_) observer_->objectRemoved(api::ObjectKind::Project, id, {project->owner, false});
-  done(api::Nothing{});
 }
 
 void Engine::createTask(const api::Request& request, std::uint64_t projectId, const std::string& prompt,
@@ -324,20 +106,45 @@ void Engine::createTask(const api::Request& request, std::uint64_t projectId, co
     return done(std::unexpected(Error{ErrorCode::Limit, "you have " + std::to_string(others->size()) +
                                                             " tasks that have not ended, as many as one user may: "
                                                             "accept or cancel some"}));
+  createTaskFor(request, projectId, prompt, settings, std::move(done));
+}
+
+Detached Engine::createTaskFor(api::Request request, std::uint64_t projectId, std::string prompt,
+                               api::TaskSettings settings, api::Done<std::uint64_t> done) {
+  const auto groups = co_await spendingGroups(context_, request.caller.uid);
+  if (!groups) {
+    done(std::unexpected(groups.error()));
+    co_return;
+  }
+  const auto project = store_->projects().get(projectId);
+  if (!project || project->removed) {
+    done(std::unexpected(Error{ErrorCode::UnknownObject, "the project was removed, so no task was made"}));
+    co_return;
+  }
   const auto name = settings.flow.empty() ? std::string(model::kDefaultFlow) : settings.flow;
   const auto* flow = flows_.find(name);
   if (!flow) {
     std::string known;
     for (const auto& [each, entry] : flows_.all())
       known += (known.empty() ? "" : ", ") + each;
-    return done(invalid("there is no flow " + name + "; there are " + known));
+    done(invalid("there is no flow " + name + "; there are " + known));
+    co_return;
   }
   auto policy = policyOf(*project, settings.policy);
-  if (!policy) return done(std::unexpected(policy.error()));
-  auto bound = bindings(*flow, *project, settings.agents);
-  if (!bound) return done(std::unexpected(bound.error()));
+  if (!policy) {
+    done(std::unexpected(policy.error()));
+    co_return;
+  }
+  auto bound = bindings(*flow, *project, settings.agents, *groups);
+  if (!bound) {
+    done(std::unexpected(bound.error()));
+    co_return;
+  }
   auto id = store_->tasks().newId();
-  if (!id) return done(std::unexpected(id.error()));
+  if (!id) {
+    done(std::unexpected(id.error()));
+    co_return;
+  }
 
   model::Created fact;
   fact.id = *id;
@@ -506,14 +313,25 @@ void Engine::reload(const api::Request& request, api::Done<api::Nothing> done) {
   const auto kept = answered(request, "Reload");
   if (!kept) return done(std::unexpected(kept.error()));
   if (*kept) return done(api::Nothing{});
+  reloadNow(request, std::move(done));
+}
+
+Detached Engine::reloadNow(api::Request request, api::Done<api::Nothing> done) {
   readFiles();
-  checkUids();
+  const auto applied = applyRules();
+  co_await checkUids();
   scheduler_->reconsider();
-  if (auto applied = applyRules(); !applied) return done(std::unexpected(applied.error()));
+  co_await learnNames();
+  if (!applied) {
+    done(std::unexpected(applied.error()));
+    co_return;
+  }
   // What it changes is not in the store: read twice is as good as once.
   const auto told = once(request, "Reload", [] { return std::expected<std::string, Error>(std::string{}); });
-  if (!told) return done(std::unexpected(told.error()));
-  done(api::Nothing{});
+  if (told)
+    done(api::Nothing{});
+  else
+    done(std::unexpected(told.error()));
 }
 
 }  // namespace coffer::engine

@@ -7,6 +7,7 @@
 
 #include "engine/accounts.hpp"
 #include "engine/agent_checks.hpp"
+#include "engine/choice.hpp"
 #include "engine/engine.hpp"
 #include "engine/machine_checks.hpp"
 #include "engine/views.hpp"
@@ -26,8 +27,8 @@ constexpr const char* word(CheckState state) {
   return "failed";
 }
 
-bool maySpend(const store::Provider& provider, std::uint32_t uid) {
-  return provider.hasKey && (!provider.machine || holds({provider.users, provider.groups}, uid));
+bool maySpend(const store::Provider& provider, std::uint32_t uid, const std::vector<gid_t>& groups) {
+  return provider.hasKey && (!provider.machine || holds({provider.users, provider.groups}, uid, groups));
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ std::vector<std::string> Engine::configurationProblems() const {
   return problems;
 }
 
-std::vector<Check> Engine::checksOf(const api::Caller& caller) const {
+std::vector<Check> Engine::checksOf(const api::Caller& caller, const std::vector<gid_t>& groups) const {
   std::vector<Check> checks;
   // Who asks for which agent: the machine's file, and the caller's projects.
   std::map<std::string, std::string> wanted;
@@ -67,7 +68,7 @@ std::vector<Check> Engine::checksOf(const api::Caller& caller) const {
     if (there && caller.uid != 0 && needsProvider(*descriptor) && providers &&
         std::ranges::none_of(*providers, [&](const auto& provider) {
           const auto* file = providers_.find(provider.kind);
-          return file && serves(*file, *descriptor) && maySpend(provider, caller.uid);
+          return file && serves(*file, *descriptor) && maySpend(provider, caller.uid, groups);
         }))
       check = noProvider(*descriptor, providers_);
     checks.push_back(std::move(check));
@@ -95,7 +96,10 @@ Detached Engine::checkSystemNow(api::Caller caller, api::Done<std::vector<api::C
     done(std::unexpected(checks.error()));
     co_return;
   }
-  std::ranges::move(checksOf(caller), std::back_inserter(*checks));
+  // A name service that does not answer is a row of its own; who is in a group meanwhile counts as not in it.
+  const auto groups = co_await spendingGroups(context_, caller.uid);
+  std::ranges::move(checksOf(caller, groups.value_or(std::vector<gid_t>{})), std::back_inserter(*checks));
+  if (!groups) checks->push_back(fails("users", "no answer", groups.error().message, "getent group"));
   std::vector<api::CheckView> views;
   for (auto& check : *checks)
     views.push_back({std::move(check.name), word(check.state), std::move(check.found), std::move(check.problem),

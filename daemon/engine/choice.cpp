@@ -1,6 +1,7 @@
 #include "engine/choice.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "agents/turn_command.hpp"
@@ -11,12 +12,12 @@ namespace coffer::engine {
 namespace {
 
 // The machine's key is spent by whom its list names; the list is empty at first.
-bool maySpend(const store::Provider& provider, std::uint32_t owner) {
-  return !provider.machine || holds({provider.users, provider.groups}, owner);
+bool maySpend(const store::Provider& provider, std::uint32_t owner, const std::vector<gid_t>& groups) {
+  return !provider.machine || holds({provider.users, provider.groups}, owner, groups);
 }
 
 std::expected<void, Error> chooseProvider(store::Store& store, const agents::DataSet<agents::ProviderFile>& files,
-                                          std::uint32_t owner, Choice& choice) {
+                                          std::uint32_t owner, const std::vector<gid_t>& groups, Choice& choice) {
   auto providers = store.providers().list(owner);
   if (!providers) return std::unexpected(providers.error());
   // Their own come before the machine's.
@@ -27,7 +28,7 @@ std::expected<void, Error> chooseProvider(store::Store& store, const agents::Dat
     const auto* file = files.find(provider.kind);
     if (!file || !serves(*file, choice.descriptor)) continue;
     if (!provider.hasKey) continue;
-    if (!maySpend(provider, owner)) {
+    if (!maySpend(provider, owner, groups)) {
       notTheirs = provider.name;
       continue;
     }
@@ -49,9 +50,20 @@ std::expected<void, Error> chooseProvider(store::Store& store, const agents::Dat
 
 }  // namespace
 
+Async<std::expected<std::vector<gid_t>, Error>> spendingGroups(Context& context, std::uint32_t user) {
+  const auto providers = context.store->providers().list(user);
+  if (!providers) co_return std::unexpected(providers.error());
+  const auto isForGroups = [](const store::Provider& each) {
+    return each.machine && each.hasKey && !each.groups.empty();
+  };
+  if (std::ranges::none_of(*providers, isForGroups)) co_return std::vector<gid_t>{};
+  std::function<std::vector<gid_t>()> question = [user] { return groupsOf(user); };
+  co_return co_await context.names->ask(std::move(question));
+}
+
 std::expected<Choice, Error> choose(store::Store& store, const agents::DataSet<agents::Descriptor>& agents,
                                     const agents::DataSet<agents::ProviderFile>& providers, std::uint32_t owner,
-                                    const std::string& binding) {
+                                    const std::vector<gid_t>& groups, const std::string& binding) {
   auto parsed = agents::Binding::parse(binding);
   if (!parsed) return std::unexpected(Error{ErrorCode::NoAgent, parsed.error()});
   Choice choice;
@@ -63,7 +75,8 @@ std::expected<Choice, Error> choose(store::Store& store, const agents::DataSet<a
   if (auto named = agents::checkModel(choice.descriptor, choice.binding.model); !named)
     return std::unexpected(named.error());
   if (!needsProvider(choice.descriptor)) return choice;
-  if (auto chosen = chooseProvider(store, providers, owner, choice); !chosen) return std::unexpected(chosen.error());
+  if (auto chosen = chooseProvider(store, providers, owner, groups, choice); !chosen)
+    return std::unexpected(chosen.error());
   return choice;
 }
 

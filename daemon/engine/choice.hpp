@@ -6,11 +6,15 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "agents/binding.hpp"
 #include "agents/data_set.hpp"
 #include "agents/descriptor.hpp"
 #include "agents/provider_file.hpp"
 #include "dbus/error.hpp"
+#include "engine/context.hpp"
+#include "os/async.hpp"
 #include "store/store.hpp"
 
 namespace coffer::engine {
@@ -23,11 +27,15 @@ struct Choice {
   std::optional<agents::ProviderFile> providerFile;
 };
 
-/// What `binding` comes to for a task of `owner` now, looked up when a task is made and again at each turn. Errors:
-/// NoAgent, NoProvider, and InvalidArgument for an agent that cannot do without a model's name.
+/// The groups of a user who may spend a key of the machine's as a member of one; nobody is asked, and there are none,
+/// where no such key is given to groups. Errors: those of NameService.
+Async<std::expected<std::vector<gid_t>, Error>> spendingGroups(Context& context, std::uint32_t user);
+
+/// What `binding` comes to for a task of `owner`, who is in `groups`, now: looked up when a task is made and again at
+/// each turn. Errors: NoAgent, NoProvider, and InvalidArgument for an agent that cannot do without a model's name.
 std::expected<Choice, Error> choose(store::Store& store, const agents::DataSet<agents::Descriptor>& agents,
                                     const agents::DataSet<agents::ProviderFile>& providers, std::uint32_t owner,
-                                    const std::string& binding);
+                                    const std::vector<gid_t>& groups, const std::string& binding);
 
 /// The names of the agents whose program is on this machine.
 std::vector<std::string> installedAgents(const agents::DataSet<agents::Descriptor>& agents);

@@ -13,7 +13,7 @@ std::expected<std::uint32_t, Error> Context::uid(model::UidPart part, std::uint6
   if (!held) return std::unexpected(held.error());
   for (const auto& each : *held)
     if (each.task == task && each.holder == holder) return each.uid;
-  if (obstacle) return std::unexpected(*obstacle);
+  if (obstacle) return std::unexpected(refusalOf(*obstacle));
   return store->uids().take(part, task, holder, os::now());
 }
 

@@ -9,7 +9,9 @@
 #include <systemd/sd-event.h>
 
 #include "dbus/error.hpp"
+#include "engine/check.hpp"
 #include "engine/identities.hpp"
+#include "engine/name_service.hpp"
 #include "engine/places.hpp"
 #include "engine/share.hpp"
 #include "model/limits.hpp"
@@ -28,10 +30,11 @@ class Context {
   sandbox::Systemd* systemd = nullptr;
   walls::WallsClient* walls = nullptr;
   store::Store* store = nullptr;
+  NameService* names = nullptr;
   Identities identities;
   Places places;
   /// Why this machine starts no sandbox, as far as that is known without trying; mostly nothing. No uid is taken then.
-  std::optional<Error> obstacle;
+  std::optional<Check> obstacle;
   Share repositories{limits::kRepositoriesOfUser};  ///< of owners, that are read or written
   std::string secret;                               ///< the machine's, from which dummy keys are made
 

@@ -96,6 +96,8 @@ std::expected<void, Error> Engine::start() {
   context_.systemd = systemd_.get();
   walls_ = std::make_unique<walls::WallsClient>();
   context_.walls = walls_.get();
+  names_ = std::make_unique<NameService>(context_.event);
+  context_.names = names_.get();
   canary_ = std::make_unique<Canary>(context_);
   systemCheck_ = std::make_unique<SystemCheck>(
       SystemCheck::Sources{context_, *canary_, configuration_, [this] { return configurationProblems(); }});
@@ -124,7 +126,6 @@ std::expected<void, Error> Engine::start() {
   if (!ranges) return std::unexpected(ranges.error());
   ranges_ = *ranges;
   context_.identities.use(ranges_);
-  checkUids();
   if (auto applied = applyRules(); !applied) return applied;
 
   scheduler_ = std::make_unique<Scheduler>(
@@ -140,6 +141,8 @@ std::expected<void, Error> Engine::start() {
 }
 
 Detached Engine::goOn() {
+  co_await checkUids();
+  co_await meetOwners();
   co_await sweep(context_);
   for (const auto id : std::exchange(abandoned_, {}))
     removeProjectFiles(id);
@@ -147,6 +150,7 @@ Detached Engine::goOn() {
   scheduler_->resume();
   for (auto& waiting : std::exchange(untilSwept_, {}))
     waiting.set({});
+  co_await learnNames();
 }
 
 Async<Done> Engine::swept() {
@@ -168,24 +172,6 @@ void Engine::readFiles() {
                names::kMessageConfiguration);
 }
 
-// Uids of ours that others have too would let these others read what an agent wrote, and pass the host table.
-void Engine::checkUids() {
-  context_.obstacle.reset();
-  const auto from = std::to_string(ranges_.first());
-  const auto to = std::to_string(ranges_.last());
-  if (const auto wanted = configuration_.current().uidBase; wanted != ranges_.first())
-    context_.obstacle = {ErrorCode::Sandbox,
-                         "no sandbox is started: cofferd.toml says uid-base = " + std::to_string(wanted) +
-                             ", but tasks and projects still have uids from " + from +
-                             " on. Delete them, or put uid-base = " + from + " back; then systemctl restart cofferd"};
-  else if (const auto clash = uidClash(ranges_))
-    context_.obstacle = {ErrorCode::Sandbox, "no sandbox is started: the host uids " + from + " to " + to +
-                                                 " are to be Cofferdam's alone, but " + *clash +
-                                                 ". Change that, or set another uid-base in "
-                                                 "/etc/cofferdam/cofferd.toml; then systemctl restart cofferd"};
-  if (context_.obstacle) log::write(log::Level::Error, context_.obstacle->message, {}, names::kMessageSystem);
-}
-
 std::expected<void, Error> Engine::applyRules() {
   if (auto set = walls_->useUids(ranges_.first()); !set) return set;
   std::vector<std::string> urls;
@@ -202,7 +188,7 @@ std::expected<void, Error> Engine::applyRules() {
 }
 
 std::expected<void, Error> Engine::machineCanSeal() const {
-  if (context_.obstacle) return std::unexpected(*context_.obstacle);
+  if (context_.obstacle) return std::unexpected(refusalOf(*context_.obstacle));
   if (const auto failed = firstFailed(kernelChecks(configuration_.current().acceptMissing)))
     return std::unexpected(refusalOf(*failed));
   return {};

@@ -17,6 +17,7 @@
 #include "agents/data_set.hpp"
 #include "agents/flow_file.hpp"
 #include "api/backend.hpp"
+#include "engine/accounts.hpp"
 #include "engine/canary.hpp"
 #include "engine/context.hpp"
 #include "engine/key_vault.hpp"
@@ -37,6 +38,7 @@ class Engine : public api::Backend {
   /// one that the daemon must not run with.
   std::expected<void, Error> start();
 
+  void meet(uid_t uid, api::Done<api::Nothing> done) override;
   void observe(api::Observer* observer) override { observer_ = observer; }
 
   [[nodiscard]] std::optional<api::Ownership> owner(api::ObjectKind kind, std::uint64_t id) const override;
@@ -94,18 +96,31 @@ class Engine : public api::Backend {
   /// Waits until what an earlier daemon left is gone. What is started for a call has no task that keeps the sweep from
   /// it.
   Async<Done> swept();
+  [[nodiscard]] uid_t ownerOf(const model::Task& task) const;
   void readFiles();
   [[nodiscard]] std::vector<std::string> configurationProblems() const;
   Detached checkSystemNow(api::Caller caller, api::Done<std::vector<api::CheckView>> done);
   /// What concerns one user: agents, providers, their share of the disk.
-  [[nodiscard]] std::vector<Check> checksOf(const api::Caller& caller) const;
-  void checkUids();
+  [[nodiscard]] std::vector<Check> checksOf(const api::Caller& caller, const std::vector<gid_t>& groups) const;
+  /// Says what of our uids others have as well, by the machine's files at once and by its name service in the end.
+  Async<Done> checkUids();
+  /// Reads the names of those who may spend the machine's keys anew.
+  Async<Done> learnNames();
+  Detached reloadNow(api::Request request, api::Done<api::Nothing> done);
+  Detached meetNow(uid_t uid, api::Done<api::Nothing> done);
+  /// Who has the uid now is not who had it: nothing of the former user's is theirs.
+  std::expected<void, Error> disown(uid_t uid, const std::string& was, const std::string& now);
+  /// Compares the owners that the store knows with those of the machine.
+  Async<Done> meetOwners();
+  /// The name of who called, to be remembered with what becomes theirs.
+  std::expected<void, Error> rememberOwner(uid_t uid);
   std::expected<void, Error> applyRules();
   [[nodiscard]] const agents::ProviderFile* providerFile(const std::string& kind, const std::string& baseUrl) const;
   std::expected<void, Error> machineCanSeal() const;
   std::expected<std::map<model::Role, std::string>, Error> bindings(const model::Flow& flow,
                                                                     const store::Project& project,
-                                                                    const api::StringMap& asked) const;
+                                                                    const api::StringMap& asked,
+                                                                    const std::vector<gid_t>& groups) const;
   [[nodiscard]] std::expected<std::optional<std::string>, Error> answered(const api::Request& request,
                                                                           const std::string& operation) const;
   struct Answer {
@@ -121,6 +136,10 @@ class Engine : public api::Backend {
   [[nodiscard]] std::expected<void, Error> checkAgents(const api::StringMap& named) const;
   Detached addProjectNow(api::Request request, store::Project project, api::Done<std::uint64_t> done);
   Async<std::expected<model::PlanDraft, Error>> checkPlan(const model::Created& task, std::string plan);
+  Detached createTaskFor(api::Request request, std::uint64_t project, std::string prompt, api::TaskSettings settings,
+                         api::Done<std::uint64_t> done);
+  Detached setProviderNow(api::Request request, std::uint64_t provider, api::ProviderSettings settings,
+                          api::Done<api::Nothing> done);
   Detached createTaskNow(api::Request request, model::Created fact, std::string prompt, std::optional<std::string> plan,
                          api::Done<std::uint64_t> done);
   Detached testAgentNow(std::uint32_t user, std::string binding, api::Done<api::AgentTestView> done);
@@ -135,11 +154,15 @@ class Engine : public api::Backend {
   std::unique_ptr<sandbox::Systemd> systemd_;
   std::unique_ptr<walls::WallsClient> walls_;
   std::unique_ptr<store::Store> store_;
+  std::unique_ptr<NameService> names_;
   std::unique_ptr<KeyVault> keys_;
   std::unique_ptr<Canary> canary_;
   std::unique_ptr<SystemCheck> systemCheck_;
   std::unique_ptr<Scheduler> scheduler_;
   api::Observer* observer_ = nullptr;
+  AccountNames accountNames_;                     ///< of those who may spend the machine's keys
+  std::map<std::uint32_t, std::string> callers_;  ///< names of those whose connections were met
+  std::optional<Check> uidsOfOthers_;             ///< what the name service said last
   bool isSwept_ = false;
   std::vector<Completion<Done>> untilSwept_;
   std::map<std::uint64_t, std::vector<api::Done<std::uint64_t>>> adding_;  ///< who waits for a project's first snapshot

@@ -71,18 +71,30 @@ std::expected<OwnerDirectory, Error> receive(int socket, const std::string& path
 
 }  // namespace
 
-Async<std::expected<OwnerDirectory, Error>> openAsOwner(sd_event* event, sandbox::Systemd& systemd, std::string unit,
-                                                        std::uint32_t owner, std::string path) {
+Async<std::expected<OwnerDirectory, Error>> openAsOwner(Context& context, std::string unit, std::uint32_t owner,
+                                                        std::string path) {
+  auto* event = context.event;
+  auto& systemd = *context.systemd;
   if (owner == 0)
     co_return std::unexpected(Error{
         ErrorCode::AccessDenied,
         "root owns no project: add it as the user whose repository it is, so that the kernel keeps it to that user"});
   // PID 1 would say no more than that the unit could not be started.
-  if (!isUser(owner))
+  const auto name = co_await currentName(*context.names, owner);
+  if (!name) co_return std::unexpected(name.error());
+  if (!*name)
     co_return std::unexpected(
         Error{ErrorCode::NotFound, "the owner of " + path + ", uid " + std::to_string(owner) +
                                        ", is no user of this machine any more (getent passwd " + std::to_string(owner) +
                                        "). Nothing was changed: make that user again, or cancel what is theirs"});
+  const auto known = context.store->owners().name(owner);
+  if (!known) co_return std::unexpected(known.error());
+  if (*known && **known != **name)
+    co_return std::unexpected(
+        Error{ErrorCode::NotFound, "uid " + std::to_string(owner) + " was " + **known + "'s when " + path +
+                                       " was added and is " + **name +
+                                       "'s now. Nothing was changed: an administrator can cancel and remove what was "
+                                       "the former user's (coffer list --all-users)"});
   int pair[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
     co_return std::unexpected(Error{ErrorCode::Internal, std::string("cannot make a socket: ") + std::strerror(errno)});

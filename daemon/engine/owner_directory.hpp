@@ -8,6 +8,7 @@
 #include <systemd/sd-event.h>
 
 #include "dbus/error.hpp"
+#include "engine/context.hpp"
 #include "engine/places.hpp"
 #include "os/async.hpp"
 #include "os/fd.hpp"
@@ -27,9 +28,10 @@ struct OwnerDirectory {
 /// Opens a directory that a user named, as that user: a unit with their uid and groups and nothing else does it, so the
 /// kernel says what they may reach. The descriptors are only ever given to coffer-walls, which clones the mounts they
 /// are on; they are never walked by name. NoRepository when there is nothing to open, AccessDenied when the kernel
-/// refused the user. `unit` is the name of the unit without suffix, `path` is bytes.
-Async<std::expected<OwnerDirectory, Error>> openAsOwner(sd_event* event, sandbox::Systemd& systemd, std::string unit,
-                                                        std::uint32_t owner, std::string path);
+/// refused the user, NotFound when the uid is nobody's or another person's now. `unit` is the name of the unit without
+/// suffix, `path` is bytes.
+Async<std::expected<OwnerDirectory, Error>> openAsOwner(Context& context, std::string unit, std::uint32_t owner,
+                                                        std::string path);
 
 /// What a unit that reads or writes an owner's checkout is given.
 struct OwnerSource {

@@ -72,7 +72,10 @@ void Engine::addProvider(const api::Request& request, const std::string& name, c
   provider.baseUrl = withoutSlash(baseUrl.empty() ? file->baseUrl : baseUrl);
   if (auto good = checkBaseUrl(provider.baseUrl, file, file->name); !good) return done(std::unexpected(good.error()));
   const auto added = once(request, operation, [&] {
-    return store_->providers().add(provider).transform([](auto made) { return std::to_string(made); });
+    auto made = store_->providers().add(provider).transform([](auto number) { return std::to_string(number); });
+    if (made && !machine)
+      if (auto whose = rememberOwner(provider.owner); !whose) made = std::unexpected(whose.error());
+    return made;
   });
   if (!added) return done(std::unexpected(added.error()));
   const auto id = Records::decimal(added->text);
@@ -147,13 +150,41 @@ void Engine::setProvider(const api::Request& request, std::uint64_t id, const ap
         invalid("the key of " + provider->name +
                 " is a user's own, and only that user may spend it; one of the machine is made with coffer provider "
                 "add --machine"));
-  std::expected<Accounts, Error> spenders;
-  if (settings.spenders) spenders = accountsOf(*settings.spenders);
-  if (!spenders) return done(std::unexpected(spenders.error()));
+  setProviderNow(request, id, settings, std::move(done));
+}
+
+Detached Engine::setProviderNow(api::Request request, std::uint64_t id, api::ProviderSettings settings,
+                                api::Done<api::Nothing> done) {
+  using Found = std::expected<std::pair<Accounts, AccountNames>, Error>;
+  Found spenders;
+  if (settings.spenders) {
+    std::function<Found()> question = [named = *settings.spenders]() -> Found {
+      auto accounts = accountsOf(named);
+      if (!accounts) return std::unexpected(accounts.error());
+      auto names = namesOf(*accounts);
+      return std::pair{std::move(*accounts), std::move(names)};
+    };
+    auto answer = co_await names_->ask(std::move(question));
+    spenders = answer ? std::move(*answer) : std::unexpected(answer.error());
+  }
+  if (!spenders) {
+    done(std::unexpected(spenders.error()));
+    co_return;
+  }
+  const auto& [accounts, known] = *spenders;
+  const auto provider = store_->providers().get(id);
+  if (!provider) {
+    done(std::unexpected(provider.error()));
+    co_return;
+  }
+  const auto baseUrl = settings.baseUrl ? withoutSlash(*settings.baseUrl) : provider->baseUrl;
   const auto set = once(request, "Provider.Set " + std::to_string(id), [&]() -> std::expected<std::string, Error> {
-    if (settings.spenders)
-      if (auto kept = store_->providers().setSpenders(id, spenders->users, spenders->groups); !kept)
+    if (settings.spenders) {
+      if (auto kept = store_->providers().setSpenders(id, accounts.users, accounts.groups); !kept)
         return std::unexpected(kept.error());
+      for (const auto& [uid, name] : known.users)
+        if (auto kept = store_->owners().remember(uid, name); !kept) return std::unexpected(kept.error());
+    }
     if (baseUrl != provider->baseUrl) {
       // A key is stored with the one place it may be sent to. It goes before the place changes: a crash between the two
       // leaves a provider without a key, never a key with another place.
@@ -162,9 +193,17 @@ void Engine::setProvider(const api::Request& request, std::uint64_t id, const ap
     }
     return std::string{};
   });
-  if (!set) return done(std::unexpected(set.error()));
-  if (set->again) return done(api::Nothing{});
+  if (!set) {
+    done(std::unexpected(set.error()));
+    co_return;
+  }
+  if (set->again) {
+    done(api::Nothing{});
+    co_return;
+  }
   if (settings.spenders) {
+    accountNames_.users.insert(known.users.begin(), known.users.end());
+    accountNames_.groups.insert(known.groups.begin(), known.groups.end());
     std::string list;
     for (const auto& name : *settings.spenders)
       list += (list.empty() ? "" : ", ") + name;

@@ -49,17 +49,23 @@ std::expected<api::Content, Error> growing(const std::string& directory, const s
 
 }  // namespace
 
+// A task whose project cannot be read is nobody's rather than anybody's.
+uid_t Engine::ownerOf(const model::Task& task) const {
+  const auto disowned = store_->projects().isDisowned(task.project);
+  return disowned && !*disowned ? task.owner : api::kNobody;
+}
+
 std::optional<api::Ownership> Engine::owner(api::ObjectKind kind, std::uint64_t id) const {
   switch (kind) {
     case api::ObjectKind::Task: {
       const auto task = store_->tasks().get(id);
       if (!task || task->deleted) return std::nullopt;
-      return api::Ownership{task->owner, false};
+      return api::Ownership{ownerOf(*task), false};
     }
     case api::ObjectKind::Project: {
       const auto project = store_->projects().get(id);
       if (!project || project->removed) return std::nullopt;
-      return api::Ownership{project->owner, false};
+      return api::Ownership{project->disowned ? api::kNobody : project->owner, false};
     }
     case api::ObjectKind::Provider: {
       const auto provider = store_->providers().get(id);
@@ -72,9 +78,10 @@ std::optional<api::Ownership> Engine::owner(api::ObjectKind kind, std::uint64_t 
 
 std::optional<api::Ownership> Engine::formerOwner(api::ObjectKind kind, std::uint64_t id) const {
   if (kind == api::ObjectKind::Task) {
-    if (const auto task = store_->tasks().get(id)) return api::Ownership{task->owner, false};
+    if (const auto task = store_->tasks().get(id)) return api::Ownership{ownerOf(*task), false};
   } else if (kind == api::ObjectKind::Project) {
-    if (const auto project = store_->projects().get(id)) return api::Ownership{project->owner, false};
+    if (const auto project = store_->projects().get(id))
+      return api::Ownership{project->disowned ? api::kNobody : project->owner, false};
   } else if (const auto provider = store_->providers().former(id)) {
     return api::Ownership{provider->owner, provider->machine};
   }
@@ -160,7 +167,7 @@ std::expected<api::ProjectView, Error> Engine::project(std::uint64_t id) const {
 std::expected<api::ProviderView, Error> Engine::provider(std::uint64_t id) const {
   const auto provider = store_->providers().get(id);
   if (!provider) return std::unexpected(provider.error());
-  return providerView(*provider);
+  return providerView(*provider, accountNames_);
 }
 
 std::vector<api::AgentView> Engine::agents(const api::Caller& caller) const {

@@ -104,7 +104,7 @@ std::optional<Check> firstFailed(const std::vector<Check>& checks) {
 }
 
 Async<std::expected<void, Error>> needsMet(Context& context, std::vector<std::string> accepted) {
-  if (context.obstacle) co_return std::unexpected(*context.obstacle);
+  if (context.obstacle) co_return std::unexpected(refusalOf(*context.obstacle));
   const auto checks = co_await sandboxNeeds(context, std::move(accepted));
   if (const auto failed = firstFailed(checks)) co_return std::unexpected(refusalOf(*failed));
   co_return {};

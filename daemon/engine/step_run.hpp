@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "agents/configuration.hpp"
 #include "agents/data_set.hpp"
 #include "agents/descriptor.hpp"
@@ -44,6 +46,7 @@ struct StepRun {
   model::Task task;
   model::Step step;
   store::Project project;
+  std::vector<gid_t> ownerGroups;  ///< of a turn that may be paid with the machine's key, else none
 
   /// Whether a decision has come meanwhile that makes the step's result nobody's; then nothing more is started for it.
   std::function<bool()> overtaken = [] { return false; };

@@ -9,6 +9,7 @@
 #include <grp.h>
 #include <pwd.h>
 
+#include "engine/account_entry.hpp"
 #include "engine/identities.hpp"
 
 namespace coffer::engine {
@@ -52,33 +53,32 @@ std::optional<std::string> inFile(const model::UidRanges& ranges, const std::str
   return std::nullopt;
 }
 
-std::optional<std::string> byName(const model::UidRanges& ranges) {
-  std::vector<char> buffer(64 * 1024);
-  for (const auto& part : ranges.parts()) {
-    for (const auto id : {part.first, part.last}) {
-      passwd user{};
-      passwd* foundUser = nullptr;
-      if (::getpwuid_r(id, &user, buffer.data(), buffer.size(), &foundUser) == 0 && foundUser &&
-          Identities::name(ranges, id) != foundUser->pw_name)
-        return "the uid " + std::to_string(id) + " belongs to " + foundUser->pw_name;
-      struct group group{};
-      struct group* foundGroup = nullptr;
-      if (::getgrgid_r(id, &group, buffer.data(), buffer.size(), &foundGroup) == 0 && foundGroup &&
-          Identities::name(ranges, id) != foundGroup->gr_name)
-        return "the gid " + std::to_string(id) + " belongs to " + foundGroup->gr_name;
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::optional<std::string> uidClash(const model::UidRanges& ranges, const IdFiles& files) {
+std::optional<std::string> uidClashInFiles(const model::UidRanges& ranges, const IdFiles& files) {
   if (auto clash = inFile(ranges, files.passwd, 2, false)) return clash;
   if (auto clash = inFile(ranges, files.group, 2, false)) return clash;
   if (auto clash = inFile(ranges, files.subuid, 1, true)) return clash;
-  if (auto clash = inFile(ranges, files.subgid, 1, true)) return clash;
-  return byName(ranges);
+  return inFile(ranges, files.subgid, 1, true);
+}
+
+std::optional<std::string> uidClashByName(const model::UidRanges& ranges) {
+  std::string buffer;
+  for (const auto& part : ranges.parts()) {
+    for (const auto id : {part.first, part.last}) {
+      const auto user = look<passwd>([id](auto* into, char* bytes, std::size_t size,
+                                          auto** found) { return ::getpwuid_r(id, into, bytes, size, found); },
+                                     buffer);
+      if (user && Identities::name(ranges, id) != user->pw_name)
+        return "the uid " + std::to_string(id) + " belongs to " + user->pw_name;
+      const auto group = look<struct group>([id](auto* into, char* bytes, std::size_t size,
+                                                 auto** found) { return ::getgrgid_r(id, into, bytes, size, found); },
+                                            buffer);
+      if (group && Identities::name(ranges, id) != group->gr_name)
+        return "the gid " + std::to_string(id) + " belongs to " + group->gr_name;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace coffer::engine

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/accounts.hpp"
+#include "api/backend.hpp"
 #include "engine/places.hpp"
 #include "model/actions.hpp"
 #include "model/flow.hpp"
@@ -41,7 +41,7 @@ api::TaskView taskView(const model::Task& task, const store::Project& project, c
   view.id = task.id;
   view.project = task.project;
   view.projectName = project.name;
-  view.owner = task.owner;
+  view.owner = project.disowned ? api::kNobody : task.owner;
   view.title = task.title;
   view.state = model::spell(task.state);
   view.parked = model::spell(task.parked.reason);
@@ -87,7 +87,7 @@ api::ProjectView projectView(const store::Project& project) {
   api::ProjectView view;
   view.id = project.id;
   view.name = project.name;
-  view.owner = project.owner;
+  view.owner = project.disowned ? api::kNobody : project.owner;
   view.directory = project.directory;
   view.authorName = project.authorName;
   view.authorEmail = project.authorEmail;
@@ -101,7 +101,7 @@ api::ProjectView projectView(const store::Project& project) {
   return view;
 }
 
-api::ProviderView providerView(const store::Provider& provider) {
+api::ProviderView providerView(const store::Provider& provider, const AccountNames& names) {
   api::ProviderView view;
   view.id = provider.id;
   view.name = provider.name;
@@ -112,7 +112,7 @@ api::ProviderView providerView(const store::Provider& provider) {
   view.hasKey = provider.hasKey;
   view.keyHint = provider.keyHint;
   view.problem = provider.problem;
-  if (provider.machine) view.spenders = namesOf({provider.users, provider.groups});
+  if (provider.machine) view.spenders = names.of({provider.users, provider.groups});
   if (provider.machine && view.spenders.empty())
     view.problem = "nobody may spend it yet: coffer provider allow " + provider.name + " USER";
   if (!provider.hasKey) view.problem = "it has no key: coffer provider key " + provider.name + " sets one";

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/views.hpp"
+#include "engine/accounts.hpp"
 #include "model/event.hpp"
 #include "model/task.hpp"
 #include "store/store.hpp"
@@ -14,7 +15,7 @@ namespace coffer::engine {
 api::TaskView taskView(const model::Task& task, const store::Project& project, const std::string& question,
                        const std::vector<store::Refusal>& refusals);
 api::ProjectView projectView(const store::Project& project);
-api::ProviderView providerView(const store::Provider& provider);
+api::ProviderView providerView(const store::Provider& provider, const AccountNames& names);
 api::EventView eventView(std::uint64_t task, const model::Event& event);
 api::RunView runView(const store::Run& run);
 api::FindingView findingView(const store::Finding& finding);

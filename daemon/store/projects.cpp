@@ -8,7 +8,7 @@ namespace coffer::store {
 namespace {
 
 #define COFFER_PROJECT_COLUMNS \
-  "SELECT id, owner, name, directory, author_name, author_email, base, created, removed FROM projects "
+  "SELECT id, owner, name, directory, author_name, author_email, base, created, removed, disowned FROM projects "
 
 Project projectOf(const Database::Query& row) {
   Project project;
@@ -21,6 +21,7 @@ Project projectOf(const Database::Query& row) {
   project.base = row.text(6);
   project.created = row.number(7);
   project.removed = row.integer(8) != 0;
+  project.disowned = row.integer(9) != 0;
   return project;
 }
 
@@ -38,8 +39,8 @@ Error unknown(std::uint64_t id) {
 
 void Projects::refuseTaken(const Project& project) {
   if (database_
-          .query("SELECT 1 FROM projects WHERE owner = ? AND name = ? AND removed = 0 AND id <> ?", project.owner,
-                 project.name, project.id)
+          .query("SELECT 1 FROM projects WHERE owner = ? AND name = ? AND removed = 0 AND disowned = 0 AND id <> ?",
+                 project.owner, project.name, project.id)
           .next())
     database_.fail({ErrorCode::NameTaken, "You have a project named " + project.name + " already. Take another name."});
 }
@@ -137,10 +138,21 @@ std::expected<Project, Error> Projects::get(std::uint64_t id) {
   return transaction.finish(std::move(project));
 }
 
+std::expected<bool, Error> Projects::isDisowned(std::uint64_t id) {
+  Database::Transaction transaction(database_, false);
+  bool disowned = true;
+  if (auto row = database_.query("SELECT disowned FROM projects WHERE id = ?", id); row.next())
+    disowned = row.integer(0) != 0;
+  else
+    database_.fail(unknown(id));
+  return transaction.finish(disowned);
+}
+
 std::expected<std::optional<std::uint64_t>, Error> Projects::byName(std::uint32_t owner, const std::string& name) {
   Database::Transaction transaction(database_, false);
   std::optional<std::uint64_t> id;
-  if (auto row = database_.query("SELECT id FROM projects WHERE owner = ? AND name = ? AND removed = 0", owner, name);
+  if (auto row = database_.query(
+          "SELECT id FROM projects WHERE owner = ? AND name = ? AND removed = 0 AND disowned = 0", owner, name);
       row.next())
     id = row.number(0);
   return transaction.finish(id);
@@ -150,8 +162,9 @@ std::expected<std::vector<Project>, Error> Projects::list(std::optional<std::uin
   Database::Transaction transaction(database_, false);
   std::vector<Project> projects;
   {
-    auto row =
-        database_.query(COFFER_PROJECT_COLUMNS "WHERE removed = 0 AND (?1 IS NULL OR owner = ?1) ORDER BY id", owner);
+    auto row = database_.query(COFFER_PROJECT_COLUMNS
+                               "WHERE removed = 0 AND (?1 IS NULL OR (owner = ?1 AND disowned = 0)) ORDER BY id",
+                               owner);
     while (row.next())
       projects.push_back(projectOf(row));
   }

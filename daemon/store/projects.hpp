@@ -28,6 +28,7 @@ struct Project {
   std::map<std::string, std::string> policy;
   std::map<std::string, std::string> agents;
   std::map<std::string, std::string> networks;
+  bool disowned = false;  ///< its owner's uid is another person's now: nobody's, and so are its tasks (see Owners)
 };
 
 class Projects {
@@ -43,8 +44,10 @@ class Projects {
 
   /// Removed ones too. Errors: UnknownObject.
   std::expected<Project, Error> get(std::uint64_t id);
+  /// Whether it is nobody's. Errors: UnknownObject.
+  std::expected<bool, Error> isDisowned(std::uint64_t id);
   std::expected<std::optional<std::uint64_t>, Error> byName(std::uint32_t owner, const std::string& name);
-  /// Those that were not removed.
+  /// Those that were not removed; of an owner, theirs.
   std::expected<std::vector<Project>, Error> list(std::optional<std::uint32_t> owner);
 
  private:

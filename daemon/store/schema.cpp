@@ -193,7 +193,16 @@ CREATE TABLE requests (
 CREATE INDEX requests_by_time ON requests (at);
 )sql";
 
-constexpr std::array<std::string_view, kSchemaVersion> kSteps{kFirst};
+// A uid that is given to another person takes nothing along: tasks are disowned with their project.
+constexpr std::string_view kSecond = R"sql(
+CREATE TABLE owners (uid INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
+ALTER TABLE projects ADD COLUMN disowned INTEGER NOT NULL DEFAULT 0;
+DROP INDEX projects_by_name;
+CREATE UNIQUE INDEX projects_by_name ON projects (owner, name) WHERE removed = 0 AND disowned = 0;
+CREATE INDEX projects_disowned ON projects (id) WHERE disowned = 1;
+)sql";
+
+constexpr std::array<std::string_view, kSchemaVersion> kSteps{kFirst, kSecond};
 
 std::int64_t pragma(sqlite3* handle, const char* name) {
   sqlite3_stmt* raw = nullptr;

@@ -8,7 +8,7 @@
 namespace coffer::store {
 
 /// The schema this program writes. Raised by one for every step that is added; a step, once released, never changes.
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 /// "COFF": what makes the file ours.
 inline constexpr int kApplicationId = 0x434F4646;

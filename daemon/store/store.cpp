@@ -18,7 +18,8 @@ Store::Store(std::unique_ptr<Database> database, const std::string& directory)
       uids_(*database_),
       projects_(*database_),
       providers_(*database_),
-      requests_(*database_) {}
+      requests_(*database_),
+      owners_(*database_) {}
 
 std::expected<std::unique_ptr<Store>, Error> Store::open(const std::string& path, std::uint64_t now) {
   if (auto known = checkSchema(path); !known) return std::unexpected(known.error());

@@ -8,6 +8,7 @@
 #include "store/conversations.hpp"
 #include "store/database.hpp"
 #include "store/findings.hpp"
+#include "store/owners.hpp"
 #include "store/projects.hpp"
 #include "store/providers.hpp"
 #include "store/refusals.hpp"
@@ -40,6 +41,7 @@ class Store {
   Projects& projects() { return projects_; }
   Providers& providers() { return providers_; }
   Requests& requests() { return requests_; }
+  Owners& owners() { return owners_; }
 
   /// For tests and for what looks at the file as a whole.
   Database& database() { return *database_; }
@@ -58,6 +60,7 @@ class Store {
   Projects projects_;
   Providers providers_;
   Requests requests_;
+  Owners owners_;
 };
 
 }  // namespace coffer::store

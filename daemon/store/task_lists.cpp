@@ -7,9 +7,13 @@ namespace coffer::store {
 
 namespace {
 
-#define COFFER_TASK_COLUMNS                                                                                      \
-  "SELECT id, project, owner, title, state, parked, code, until, flow, round, rounds, candidate, needs_person, " \
-  "ended, "                                                                                                      \
+// Of whoever has its owner's uid now: see Owners.
+#define COFFER_OWNED "project NOT IN (SELECT id FROM projects WHERE disowned = 1)"
+
+#define COFFER_TASK_COLUMNS                                                                                            \
+  "SELECT id, project, CASE WHEN " COFFER_OWNED                                                                        \
+  " THEN owner ELSE 4294967295 END, title, state, parked, code, until, flow, round, rounds, candidate, needs_person, " \
+  "ended, "                                                                                                            \
   "cleaned, deleted, created, changed, sequence FROM tasks "
 
 std::vector<TaskRow> rowsOf(Database::Query row) {
@@ -46,13 +50,13 @@ std::expected<std::vector<TaskRow>, Error> Tasks::list(const TaskFilter& filter,
   for (const auto& state : filter.states)
     states.append(",").append(state);
   if (!states.empty()) states += ",";
-  return transaction.finish(
-      rowsOf(database_.query(
-          COFFER_TASK_COLUMNS "WHERE (?8 OR deleted = 0) AND (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR "
-                              "project = ?2) AND (?3 = '' OR instr(?3, ',' || state || ',')) "
-                              "AND (?4 IS NULL OR needs_person = ?4) AND (?5 IS NULL OR ended = ?5) "
-                              "AND (?6 = 0 OR id < ?6) ORDER BY id DESC LIMIT ?7",
-          filter.owner, filter.project, states, filter.needsPerson, filter.ended, cursor, limit, filter.deleted)));
+  return transaction.finish(rowsOf(database_.query(
+      COFFER_TASK_COLUMNS "WHERE (?8 OR deleted = 0) AND (?1 IS NULL OR (owner = ?1 AND " COFFER_OWNED
+                          ")) AND (?2 IS NULL OR "
+                          "project = ?2) AND (?3 = '' OR instr(?3, ',' || state || ',')) "
+                          "AND (?4 IS NULL OR needs_person = ?4) AND (?5 IS NULL OR ended = ?5) "
+                          "AND (?6 = 0 OR id < ?6) ORDER BY id DESC LIMIT ?7",
+      filter.owner, filter.project, states, filter.needsPerson, filter.ended, cursor, limit, filter.deleted)));
 }
 
 std::expected<std::optional<std::string>, Error> Tasks::lastLanded(std::uint64_t project, const std::string& branch) {
@@ -82,12 +86,14 @@ std::expected<std::vector<StoredEvent>, Error> Tasks::events(std::uint64_t after
   auto row = task
                  ? database_.query(
                        "SELECT e.sequence, e.task, e.at, e.type, e.payload FROM events e JOIN tasks t ON t.id = e.task "
-                       "WHERE e.task = ?4 AND e.sequence > ?1 AND (?2 IS NULL OR t.owner = ?2) "
+                       "WHERE e.task = ?4 AND e.sequence > ?1 AND (?2 IS NULL OR (t.owner = ?2 AND " COFFER_OWNED
+                       ")) "
                        "ORDER BY e.sequence LIMIT ?3",
                        after, owner, limit, *task)
                  : database_.query(
                        "SELECT e.sequence, e.task, e.at, e.type, e.payload FROM events e JOIN tasks t ON t.id = e.task "
-                       "WHERE e.sequence > ?1 AND (?2 IS NULL OR t.owner = ?2) AND t.deleted = 0 "
+                       "WHERE e.sequence > ?1 AND (?2 IS NULL OR (t.owner = ?2 AND " COFFER_OWNED
+                       ")) AND t.deleted = 0 "
                        "ORDER BY e.sequence LIMIT ?3",
                        after, owner, limit);
   while (row.next()) {

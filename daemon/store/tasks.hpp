@@ -35,7 +35,7 @@ struct Appended {
 struct TaskRow {
   std::uint64_t id = 0;
   std::uint64_t project = 0;
-  std::uint32_t owner = 0;
+  std::uint32_t owner = 0;  ///< uid; (uid_t)-1 where that uid is another person's now
   std::string title;
   std::string state;
   std::string parked;

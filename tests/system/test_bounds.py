@@ -276,7 +276,7 @@ def test_uids_that_somebody_else_has_are_a_refusal_and_no_crash(carol, project, 
             again.create_task(project, "Say more")
         assert refused.value.name == "Sandbox" and "mallory" in refused.value.message and "uid-base" in refused.value.message
         checks = {row["name"]: row for row in again.manager("CheckSystem", "(a{sv})", ({},))[0]}
-        assert checks["uids"]["state"] == "failed" and checks["uids"]["problem"] == refused.value.message
+        assert checks["uids"]["state"] == "failed" and refused.value.message == f"no sandbox is started: {checks['uids']['problem']}. To mend it: {checks['uids']['remedy']}"
         again.close()
     finally:
         if before is None:

@@ -37,8 +37,7 @@ Async<std::expected<StepOutcome, Error>> performLand(StepRun& run) {
   auto packing = begin(runOwnWorker(run, "pack", "coffer-repository", "pack", std::move(pack), stores(run, true)));
   auto place = co_await context.repositories.enter(run.task.owner);
   const auto source = "t" + std::to_string(run.task.id) + "-land";
-  auto directory =
-      co_await openAsOwner(context.event, *context.systemd, run.unit("open"), run.task.owner, run.project.directory);
+  auto directory = co_await openAsOwner(context, run.unit("open"), run.task.owner, run.project.directory);
   auto packed = co_await packing;
   if (!packed) co_return std::unexpected(packed.error());
   if (auto shown = showFiles(packed->output, {"pack", "idx"}); !shown) co_return std::unexpected(shown.error());

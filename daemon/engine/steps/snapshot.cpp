@@ -19,8 +19,7 @@ Async<std::expected<WorkerResult, Error>> exportAsOwner(StepRun& run, std::strin
   if (run.overtaken())
     co_return std::unexpected(Error{ErrorCode::Cancelled, "the task was decided otherwise before " + run.step.name});
   const auto source = run.task.id ? "t" + std::to_string(run.task.id) : "p" + std::to_string(run.project.id);
-  auto directory =
-      co_await openAsOwner(context.event, *context.systemd, run.unit("open"), run.task.owner, run.project.directory);
+  auto directory = co_await openAsOwner(context, run.unit("open"), run.task.owner, run.project.directory);
   if (!directory) co_return std::unexpected(directory.error());
   auto attached = attachOwner(*context.walls, context.places, source, *directory, false);
   if (!attached) co_return std::unexpected(attached.error());

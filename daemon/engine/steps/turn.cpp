@@ -3,6 +3,7 @@
 #include <sys/statvfs.h>
 
 #include "dbus/names.hpp"
+#include "engine/choice.hpp"
 #include "engine/image_mounts.hpp"
 #include "engine/keep.hpp"
 #include "engine/session.hpp"
@@ -138,6 +139,9 @@ Async<Done> roomToRecord(const StepRun& run) {
 
 Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   auto& context = *run.context;
+  auto groups = co_await spendingGroups(context, run.task.owner);
+  if (!groups) co_return std::unexpected(groups.error());
+  run.ownerGroups = *std::move(groups);
   auto plan = planTurn(run);
   if (!plan) co_return std::unexpected(plan.error());
   auto record = context.store->runs().byUnit(run.step.name);

@@ -34,7 +34,7 @@ std::expected<TurnPlan, Error> planTurn(StepRun& run, bool forgotten) {
   const auto role = model::bindingRole(run.task.flow, run.step.role);
   const auto bound = run.task.agents.find(role);
   auto choice = choose(*run.context->store, *run.settings.agents, *run.settings.providers, run.task.owner,
-                       bound == run.task.agents.end() ? "" : bound->second);
+                       run.ownerGroups, bound == run.task.agents.end() ? "" : bound->second);
   if (!choice) return std::unexpected(choice.error());
   plan.binding = std::move(choice->binding);
   plan.descriptor = std::move(choice->descriptor);

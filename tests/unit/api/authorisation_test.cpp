@@ -122,6 +122,33 @@ TEST_F(Authorisation, whoIsAllowedToSeeAllUsersNamesTheirTasksToo) {
   EXPECT_EQ(authority_.questions.size(), 1U);
 }
 
+TEST_F(Authorisation, noCallIsLookedAtBeforeItsUserIsKnownAndTheOrderIsKept) {
+  start();
+  settle(*bob_);
+  backend_.strangers = true;
+  const auto carol = client(kAlice);
+  const auto first = send(*carol, taskPath(17), names::kPeer, "Ping");
+  const auto second = send(*carol, taskPath(99), names::kPeer, "Ping");
+  until([&] { return backend_.meeting.size() == 1; });
+  settle(*bob_);
+  EXPECT_FALSE(*first || *second);
+  EXPECT_EQ(backend_.meeting.size(), 1U) << "one question for one connection";
+  // While it was asked for, the uid turned out to be another person's.
+  backend_.tasks.erase(17);
+  backend_.meeting.front()(Nothing{});
+  until([&] { return *first && *second; });
+  EXPECT_EQ((*first)->name(), "UnknownObject");
+  EXPECT_EQ((*second)->name(), "UnknownObject");
+  EXPECT_EQ(call(*carol, taskPath(99), names::kPeer, "Ping").name(), "UnknownObject") << "and it is not asked again";
+  EXPECT_EQ(backend_.meeting.size(), 1U);
+  const auto dave = client(kAlice);
+  const auto refused = send(*dave, root(), names::kPeer, "Ping");
+  until([&] { return backend_.meeting.size() == 2; });
+  backend_.meeting.back()(std::unexpected(Error{ErrorCode::Environment, "nobody says who that is"}));
+  until([&] { return refused->has_value(); });
+  EXPECT_EQ((*refused)->name(), "Environment");
+}
+
 TEST_F(Authorisation, theMachinesProviderTakesTheSystemsAction) {
   start();
   grant(names::kActionProviderKey);

@@ -8,6 +8,7 @@ namespace coffer::api::test {
 class EmptyBackend : public Backend {
  public:
   void observe(Observer*) override {}
+  void meet(uid_t, Done<Nothing> done) override { done(Nothing{}); }
   std::optional<Ownership> owner(ObjectKind, std::uint64_t) const override { return std::nullopt; }
   std::vector<std::uint64_t> objects(ObjectKind, std::optional<uid_t>) const override { return {}; }
   ManagerView manager(const Caller&) const override { return {}; }

@@ -28,6 +28,10 @@ class FakeBackend : public EmptyBackend {
   std::vector<RunView> runs;
   std::vector<FindingView> findings;
   Observer* observer = nullptr;
+  std::vector<uid_t> met;
+  /// When set, meet() leaves its completions in `meeting`.
+  bool strangers = false;
+  std::vector<Done<Nothing>> meeting;
 
   /// Each changing call: its name and what it was given.
   struct Change {
@@ -48,6 +52,13 @@ class FakeBackend : public EmptyBackend {
   Done<std::uint64_t>* held = nullptr;
 
   void observe(Observer* who) override { observer = who; }
+  void meet(uid_t uid, Done<Nothing> done) override {
+    met.push_back(uid);
+    if (strangers)
+      meeting.push_back(std::move(done));
+    else
+      done(Nothing{});
+  }
   std::optional<Ownership> owner(ObjectKind kind, std::uint64_t id) const override {
     if (kind == ObjectKind::Task && tasks.contains(id)) return Ownership{.uid = tasks.at(id).owner};
     if (kind == ObjectKind::Project && projects.contains(id)) return Ownership{.uid = projects.at(id).owner};

@@ -60,7 +60,7 @@ class ChoiceTest : public testing::Test {
   }
   std::expected<Choice, Error> chosen(const std::string& binding) {
     read();
-    return choose(*store_, agents_, providers_, kAlice, binding);
+    return choose(*store_, agents_, providers_, kAlice, {}, binding);
   }
 
   static fs::path made() {

@@ -42,21 +42,28 @@ TEST(Accounts, AreUsersAndGroupsByTheirNames) {
   const auto accounts = accountsOf({"root", "%daemon", "root"});
   ASSERT_TRUE(accounts.has_value()) << accounts.error().message;
   EXPECT_EQ(accounts->users, std::vector<std::uint32_t>{0});
-  EXPECT_EQ(namesOf(*accounts), (std::vector<std::string>{"root", "%daemon"}));
+  EXPECT_EQ(namesOf(*accounts).of(*accounts), (std::vector<std::string>{"root", "%daemon"}));
   EXPECT_EQ(accountsOf({"no-such-user"}).error().code, ErrorCode::NotFound);
   EXPECT_EQ(accountsOf({"%no-such-group"}).error().code, ErrorCode::NotFound);
   EXPECT_EQ(accountsOf({""}).error().code, ErrorCode::InvalidArgument);
   EXPECT_EQ(accountsOf({"%"}).error().code, ErrorCode::InvalidArgument);
-  EXPECT_EQ(namesOf({{4'000'000'001}, {4'000'000'002}}), (std::vector<std::string>{"4000000001", "%4000000002"}));
+  const Accounts unknown{{4'000'000'001}, {4'000'000'002}};
+  EXPECT_EQ(namesOf(unknown).of(unknown), (std::vector<std::string>{"4000000001", "%4000000002"}));
 }
 
 TEST(Accounts, HoldWhoIsNamedOrInAGroupThatIs) {
-  EXPECT_TRUE(holds({{1, 2}, {}}, 2));
-  EXPECT_FALSE(holds({{1, 2}, {}}, 3));
-  EXPECT_FALSE(holds({}, 0));
-  EXPECT_TRUE(holds({{}, {1}}, 1)) << "daemon is in its own group";
-  EXPECT_FALSE(holds({{}, {1}}, 2));
-  EXPECT_FALSE(holds({{}, {1}}, 4'000'000'001)) << "who is unknown is in no group";
+  EXPECT_TRUE(holds({{1, 2}, {}}, 2, {}));
+  EXPECT_FALSE(holds({{1, 2}, {}}, 3, {1}));
+  EXPECT_FALSE(holds({}, 0, {0}));
+  EXPECT_TRUE(holds({{}, {1}}, 1, groupsOf(1))) << "daemon is in its own group";
+  EXPECT_FALSE(holds({{}, {1}}, 2, groupsOf(2)));
+  EXPECT_EQ(groupsOf(4'000'000'001), std::vector<gid_t>{}) << "who is unknown is in no group";
+}
+
+TEST(Accounts, AreReadFromAFileWithoutAskingAnybody) {
+  EXPECT_EQ(nameInFile(0), "root");
+  EXPECT_EQ(nameInFile(4'000'000'001), std::nullopt);
+  EXPECT_EQ(nameInFile(0, "/nowhere"), std::nullopt);
 }
 
 TEST(Title, IsTheFirstLineCutWhereACharacterEnds) {

@@ -33,25 +33,25 @@ class UidClash : public testing::Test {
 };
 
 TEST_F(UidClash, NobodyHasWhatIsBesideTheRange) {
-  EXPECT_EQ(
-      uidClash(ranges_, files("# x\n\na:x:" + before_ + ":0::/:/bin/sh\nb:x:" + after_ + ":0::/:/bin/sh\nbroken\n",
-                              "g:x:" + before_ + ":\n", "a:" + before_ + ":1\nb:" + after_ + ":65536\n", "a:x:y\n")),
-      std::nullopt);
-  EXPECT_EQ(uidClash(ranges_, {"/nowhere/1", "/nowhere/2", "/nowhere/3", "/nowhere/4"}), std::nullopt);
+  EXPECT_EQ(uidClashInFiles(
+                ranges_, files("# x\n\na:x:" + before_ + ":0::/:/bin/sh\nb:x:" + after_ + ":0::/:/bin/sh\nbroken\n",
+                               "g:x:" + before_ + ":\n", "a:" + before_ + ":1\nb:" + after_ + ":65536\n", "a:x:y\n")),
+            std::nullopt);
+  EXPECT_EQ(uidClashInFiles(ranges_, {"/nowhere/1", "/nowhere/2", "/nowhere/3", "/nowhere/4"}), std::nullopt);
 }
 
 TEST_F(UidClash, NamesWhoHasANumberOfTheRange) {
-  const auto user = uidClash(ranges_, files("mallory:x:" + last_ + ":0::/:/bin/sh\n", "", "", ""));
+  const auto user = uidClashInFiles(ranges_, files("mallory:x:" + last_ + ":0::/:/bin/sh\n", "", "", ""));
   ASSERT_TRUE(user);
   EXPECT_NE(user->find("mallory"), std::string::npos) << *user;
-  EXPECT_TRUE(uidClash(ranges_, files("", "g:x:" + first_ + ":\n", "", "")));
+  EXPECT_TRUE(uidClashInFiles(ranges_, files("", "g:x:" + first_ + ":\n", "", "")));
 }
 
 TEST_F(UidClash, SeesRangesOfSubordinateNumbersThatReachIn) {
   for (const std::string& line : {"a:" + first_ + ":1", "a:" + last_ + ":65536", "a:" + before_ + ":2",
                                   std::string("a:1:4294967295"), std::string("a:100000:99999999999999999")}) {
-    EXPECT_TRUE(uidClash(ranges_, files("", "", line + "\n", ""))) << line;
-    EXPECT_TRUE(uidClash(ranges_, files("", "", "", line + "\n"))) << line;
+    EXPECT_TRUE(uidClashInFiles(ranges_, files("", "", line + "\n", ""))) << line;
+    EXPECT_TRUE(uidClashInFiles(ranges_, files("", "", "", line + "\n"))) << line;
   }
 }
 

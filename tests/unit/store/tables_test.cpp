@@ -192,6 +192,49 @@ TEST_F(Tables, AProjectIsRemovedWhenItsTasksHaveEndedAndItsNameIsFree) {
   EXPECT_TRUE(store_->projects().get(id)->removed);
 }
 
+TEST_F(Tables, WhatWasAFormerUsersIsNobodysWhenTheirUidIsGivenAgain) {
+  auto& owners = store_->owners();
+  const auto project = *store_->projects().add(zlib());
+  const auto provider = *store_->providers().add({.name = "p", .owner = 1000, .hasKey = true});
+  const auto machines = *store_->providers().add({.name = "m", .machine = true, .users = {}, .groups = {}});
+  ASSERT_TRUE(store_->providers().setSpenders(machines, {1000, 1001}, {}));
+  auto fact = created(*store_->tasks().newId());
+  fact.project = project;
+  const auto task = tell({}, fact);
+  ASSERT_TRUE(store_->requests().keep({1000, "id", "AddProject", "1", 5}));
+  ASSERT_TRUE(owners.remember(1000, "ada"));
+  ASSERT_TRUE(owners.remember(1000, "bob"));
+  EXPECT_EQ(*owners.name(1000), "ada") << "who was there first";
+  EXPECT_EQ(*owners.all(), (std::vector<std::uint32_t>{1000, 1001}));
+
+  EXPECT_EQ(*owners.disown(1000, "bob"), std::vector<std::uint64_t>{provider});
+  reopen();
+  EXPECT_EQ(*store_->owners().name(1000), "bob");
+  EXPECT_TRUE(store_->projects().list(1000)->empty());
+  EXPECT_FALSE(*store_->projects().byName(1000, "zlib"));
+  EXPECT_TRUE(*store_->projects().isDisowned(project));
+  EXPECT_EQ(store_->projects().list({})->size(), 1U) << "an administrator sees it";
+  store::TaskFilter filter;
+  filter.owner = 1000;
+  EXPECT_TRUE(store_->tasks().list(filter, 0, 10)->empty());
+  EXPECT_TRUE(store_->tasks().events(0, 10, 1000, {})->empty());
+  EXPECT_TRUE(store_->tasks().events(0, 10, 1000, task.id)->empty());
+  filter.owner.reset();
+  ASSERT_EQ(store_->tasks().list(filter, 0, 10)->size(), 1U);
+  EXPECT_EQ(store_->tasks().list(filter, 0, 10)->front().owner, 4294967295U);
+  EXPECT_EQ(store_->providers().get(provider).error().code, ErrorCode::UnknownObject);
+  EXPECT_EQ(store_->providers().get(machines)->users, std::vector<std::uint32_t>{1001});
+  EXPECT_FALSE(*store_->requests().find(1000, "id", "AddProject"));
+  // The name is free, and what is added now is the new user's.
+  const auto mine = *store_->projects().add(zlib());
+  EXPECT_EQ(*store_->projects().byName(1000, "zlib"), mine);
+  fact.id = *store_->tasks().newId();
+  fact.project = mine;
+  tell({}, fact);
+  filter.owner = 1000;
+  EXPECT_EQ(store_->tasks().list(filter, 0, 10)->size(), 1U);
+}
+
 TEST_F(Tables, AProvidersKeyIsForTheUrlItWasGivenFor) {
   auto& providers = store_->providers();
   const auto id = *providers.add({.name = "openai", .owner = 1000, .kind = "openai", .baseUrl = "https://a/"});
