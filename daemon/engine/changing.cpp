@@ -76,6 +76,18 @@ std::expected<std::map<model::Role, std::string>, Error> Engine::bindings(const 
   return result;
 }
 
+std::expected<void, Error> Engine::roomForTask(std::uint32_t owner) const {
+  store::TaskFilter open;
+  open.owner = owner;
+  open.ended = false;
+  const auto others = store_->tasks().list(open, 0, limits::kOpenTasksOfUser);
+  if (!others) return std::unexpected(others.error());
+  if (others->size() < limits::kOpenTasksOfUser) return {};
+  return std::unexpected(Error{ErrorCode::Limit, "you have " + std::to_string(others->size()) +
+                                                     " tasks that have not ended, as many as one user may: "
+                                                     "accept or cancel some"});
+}
+
 void Engine::createTask(const api::Request& request, std::uint64_t projectId, const std::string& prompt,
                         const api::TaskSettings& settings, api::Done<std::uint64_t> done) {
   const auto kept = answered(request, "CreateTask");
@@ -97,15 +109,7 @@ void Engine::createTask(const api::Request& request, std::uint64_t projectId, co
                   " has no command that builds or tests it, so nothing could be checked: coffer project "
                   "set " +
                   project->name + " --test COMMAND"}));
-  store::TaskFilter open;
-  open.owner = project->owner;
-  open.ended = false;
-  const auto others = store_->tasks().list(open, 0, limits::kOpenTasksOfUser);
-  if (!others) return done(std::unexpected(others.error()));
-  if (others->size() >= limits::kOpenTasksOfUser)
-    return done(std::unexpected(Error{ErrorCode::Limit, "you have " + std::to_string(others->size()) +
-                                                            " tasks that have not ended, as many as one user may: "
-                                                            "accept or cancel some"}));
+  if (auto room = roomForTask(project->owner); !room) return done(std::unexpected(room.error()));
   createTaskFor(request, projectId, prompt, settings, std::move(done));
 }
 
@@ -192,6 +196,7 @@ Detached Engine::createTaskNow(api::Request request, model::Created fact, std::s
   std::vector<std::string> texts = {prompt};
   if (plan) {
     co_await swept();
+    const auto place = co_await context_.plans.enter(fact.owner);
     auto draft = co_await checkPlan(fact, *plan);
     if (!draft) {
       done(std::unexpected(draft.error()));
@@ -201,6 +206,10 @@ Detached Engine::createTaskNow(api::Request request, model::Created fact, std::s
     if (!project || project->removed) {
       done(std::unexpected(
           Error{ErrorCode::UnknownObject, "the project was removed while the plan was read, so no task was made"}));
+      co_return;
+    }
+    if (auto room = roomForTask(fact.owner); !room) {
+      done(std::unexpected(room.error()));
       co_return;
     }
     fact.plan = std::move(*draft);

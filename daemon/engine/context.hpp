@@ -36,6 +36,7 @@ class Context {
   /// Why this machine starts no sandbox, as far as that is known without trying; mostly nothing. No uid is taken then.
   std::optional<Check> obstacle;
   Share repositories{limits::kRepositoriesOfUser};  ///< of owners, that are read or written
+  Share plans{limits::kPlansOfUser};                ///< of persons, that are read before their task is made
   std::string secret;                               ///< the machine's, from which dummy keys are made
 
   /// The uid that the holder has, taken for it when it has none yet. `task` is 0 for what belongs to no task.

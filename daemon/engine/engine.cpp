@@ -174,17 +174,12 @@ void Engine::readFiles() {
 
 std::expected<void, Error> Engine::applyRules() {
   if (auto set = walls_->useUids(ranges_.first()); !set) return set;
-  std::vector<std::string> urls;
+  const auto urls = baseUrls();
+  if (!urls) return std::unexpected(urls.error());
   std::vector<std::string> named;
-  const auto known = store_->providers().list(std::nullopt);
-  if (!known) return std::unexpected(known.error());
-  for (const auto& provider : *known)
-    urls.push_back(provider.baseUrl);
-  for (const auto& [name, file] : providers_.all()) {
-    urls.push_back(file.baseUrl);
+  for (const auto& [name, file] : providers_.all())
     named.insert(named.end(), file.allowAddresses.begin(), file.allowAddresses.end());
-  }
-  return applyHostRules(*walls_, machineFile("/etc/resolv.conf", 64 * 1024), urls, named);
+  return applyHostRules(*walls_, machineFile("/etc/resolv.conf", 64 * 1024), *urls, named);
 }
 
 std::expected<void, Error> Engine::machineCanSeal() const {

@@ -115,6 +115,10 @@ class Engine : public api::Backend {
   /// The name of who called, to be remembered with what becomes theirs.
   std::expected<void, Error> rememberOwner(uid_t uid);
   std::expected<void, Error> applyRules();
+  /// Where gateways may go: the machine's files first, then everybody's providers.
+  [[nodiscard]] std::expected<std::vector<std::string>, Error> baseUrls() const;
+  /// Limit when the host's table has no room for the port of one more.
+  [[nodiscard]] std::expected<void, Error> roomFor(const std::string& baseUrl) const;
   [[nodiscard]] const agents::ProviderFile* providerFile(const std::string& kind, const std::string& baseUrl) const;
   std::expected<void, Error> machineCanSeal() const;
   std::expected<std::map<model::Role, std::string>, Error> bindings(const model::Flow& flow,
@@ -133,6 +137,9 @@ class Engine : public api::Backend {
   void abandonProject(const store::Project& project);
   void removeProjectFiles(std::uint64_t id);
   void tellAdded(std::uint64_t project, api::Done<std::uint64_t> done);
+  /// Limit when the user has as many as one may. Asked again where one is stored: a call waits in between.
+  [[nodiscard]] std::expected<void, Error> roomForProject(std::uint32_t owner) const;
+  [[nodiscard]] std::expected<void, Error> roomForTask(std::uint32_t owner) const;
   [[nodiscard]] std::expected<void, Error> checkAgents(const api::StringMap& named) const;
   Detached addProjectNow(api::Request request, store::Project project, api::Done<std::uint64_t> done);
   Async<std::expected<model::PlanDraft, Error>> checkPlan(const model::Created& task, std::string plan);

@@ -6,6 +6,9 @@
 
 #include <arpa/inet.h>
 
+#include "model/limits.hpp"
+#include "os/log.hpp"
+
 namespace coffer::engine {
 namespace {
 
@@ -57,6 +60,14 @@ void addOnce(std::vector<walls::HostEntry>& entries, const walls::HostEntry& ent
   if (std::ranges::find(entries, entry) == entries.end()) entries.push_back(entry);
 }
 
+void cut(std::vector<walls::HostEntry>& entries, const std::string& what) {
+  if (entries.size() <= limits::kHostEntries) return;
+  log::error("there are " + std::to_string(entries.size()) + " " + what + ", and the host's table holds " +
+             std::to_string(limits::kHostEntries) +
+             ": the last of them are not reached. Remove providers that nobody needs; then systemctl reload cofferd");
+  entries.resize(limits::kHostEntries);
+}
+
 }  // namespace
 
 std::optional<std::uint16_t> portOf(std::string_view url) {
@@ -93,6 +104,18 @@ std::expected<walls::HostEntry, Error> parseAddressAndPort(std::string_view text
   return entry;
 }
 
+std::vector<walls::HostEntry> gatewayPorts(const std::vector<std::string>& baseUrls) {
+  std::vector<walls::HostEntry> ports;
+  for (const auto& url : baseUrls) {
+    walls::HostEntry entry;
+    if (const auto port = portOf(url)) {
+      entry.port = *port;
+      addOnce(ports, entry);
+    }
+  }
+  return ports;
+}
+
 std::expected<void, Error> applyHostRules(walls::WallsClient& walls, std::string_view resolvConf,
                                           const std::vector<std::string>& baseUrls,
                                           const std::vector<std::string>& namedAddresses) {
@@ -111,20 +134,16 @@ std::expected<void, Error> applyHostRules(walls::WallsClient& walls, std::string
     entry.port = 53;
     addOnce(servers, entry);
   }
-  std::vector<walls::HostEntry> ports;
-  for (const auto& url : baseUrls) {
-    walls::HostEntry entry;
-    if (const auto port = portOf(url)) {
-      entry.port = *port;
-      addOnce(ports, entry);
-    }
-  }
+  auto ports = gatewayPorts(baseUrls);
   std::vector<walls::HostEntry> exact;
   for (const auto& text : namedAddresses) {
     auto entry = parseAddressAndPort(text);
     if (!entry) return std::unexpected(entry.error());
     addOnce(exact, *entry);
   }
+  // What does not fit is not let out; everybody else's is.
+  cut(ports, "ports of providers");
+  cut(exact, "addresses in allow-addresses of providers");
   if (auto set = walls.hostReplace(walls::HostSetKind::DnsServers, servers); !set) return set;
   if (auto set = walls.hostReplace(walls::HostSetKind::GatewayPorts, ports); !set) return set;
   return walls.hostReplace(walls::HostSetKind::GatewayExact, exact);

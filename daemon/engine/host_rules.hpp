@@ -13,10 +13,13 @@ namespace coffer::engine {
 
 /// What the host table says our own uids may reach, from the machine's files: the servers of resolv.conf, the ports of
 /// the providers' base URLs, and the addresses that an administrator named. Applied as a whole, each set in one
-/// transaction.
+/// transaction. Of a set that is longer than limits::kHostEntries the rest is left out, and the journal is told.
 std::expected<void, Error> applyHostRules(walls::WallsClient& walls, std::string_view resolvConf,
                                           const std::vector<std::string>& baseUrls,
                                           const std::vector<std::string>& namedAddresses);
+
+/// The ports of these base URLs, each once, in their order, as entries of the host table.
+std::vector<walls::HostEntry> gatewayPorts(const std::vector<std::string>& baseUrls);
 
 /// "192.0.2.1:8080" or "[2001:db8::1]:8080" as an entry of the host table.
 std::expected<walls::HostEntry, Error> parseAddressAndPort(std::string_view text);

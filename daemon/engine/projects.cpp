@@ -111,15 +111,19 @@ void Engine::addProject(const api::Request& request, const std::string& director
   if (project.owner == 0)
     return done(std::unexpected(
         Error{ErrorCode::AccessDenied, "root owns no project: add it as the user whose repository it is"}));
-  const auto others = store_->projects().list(project.owner);
-  if (!others) return done(std::unexpected(others.error()));
-  if (others->size() >= limits::kProjectsOfUser)
-    return done(std::unexpected(
-        Error{ErrorCode::Limit, "you have " + std::to_string(others->size()) +
-                                    " projects, as many as one user may: coffer project remove one that you do not "
-                                    "need"}));
+  if (auto room = roomForProject(project.owner); !room) return done(std::unexpected(room.error()));
   if (const auto full = scheduler_->admission().full(project.owner)) return done(std::unexpected(refusedNow(*full)));
   addProjectNow(request, std::move(project), std::move(done));
+}
+
+std::expected<void, Error> Engine::roomForProject(std::uint32_t owner) const {
+  const auto others = store_->projects().list(owner);
+  if (!others) return std::unexpected(others.error());
+  if (others->size() < limits::kProjectsOfUser) return {};
+  return std::unexpected(
+      Error{ErrorCode::Limit, "you have " + std::to_string(others->size()) +
+                                  " projects, as many as one user may: coffer project remove one that you do not "
+                                  "need"});
 }
 
 Detached Engine::addProjectNow(api::Request request, store::Project project, api::Done<std::uint64_t> done) {
@@ -128,6 +132,7 @@ Detached Engine::addProjectNow(api::Request request, store::Project project, api
     co_return;
   }
   const auto made = once(request, "AddProject", [&]() -> std::expected<std::string, Error> {
+    if (auto room = roomForProject(project.owner); !room) return std::unexpected(room.error());
     auto id = store_->projects().add(project);
     if (!id) return std::unexpected(id.error());
     if (auto whose = rememberOwner(project.owner); !whose) return std::unexpected(whose.error());

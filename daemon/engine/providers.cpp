@@ -9,6 +9,7 @@
 #include "engine/asked.hpp"
 #include "engine/engine.hpp"
 #include "engine/host_rules.hpp"
+#include "model/limits.hpp"
 #include "os/clock.hpp"
 #include "os/log.hpp"
 
@@ -49,6 +50,29 @@ const agents::ProviderFile* Engine::providerFile(const std::string& kind, const 
   return found;
 }
 
+std::expected<std::vector<std::string>, Error> Engine::baseUrls() const {
+  const auto known = store_->providers().list(std::nullopt);
+  if (!known) return std::unexpected(known.error());
+  std::vector<std::string> urls;
+  for (const auto& [name, file] : providers_.all())
+    urls.push_back(file.baseUrl);
+  for (const auto& provider : *known)
+    urls.push_back(provider.baseUrl);
+  return urls;
+}
+
+std::expected<void, Error> Engine::roomFor(const std::string& baseUrl) const {
+  auto urls = baseUrls();
+  if (!urls) return std::unexpected(urls.error());
+  const auto before = gatewayPorts(*urls).size();
+  urls->push_back(baseUrl);
+  if (const auto after = gatewayPorts(*urls).size(); after == before || after <= limits::kHostEntries) return {};
+  return std::unexpected(
+      Error{ErrorCode::Limit, "the providers of this machine have " + std::to_string(before) +
+                                  " ports, as many as its table of rules holds: take a port that another one has, as "
+                                  "443, or remove providers that nobody needs"});
+}
+
 void Engine::addProvider(const api::Request& request, const std::string& name, const std::string& kind,
                          const std::string& baseUrl, bool machine, api::Done<std::uint64_t> done) {
   const auto operation = "AddProvider " + name;
@@ -71,10 +95,19 @@ void Engine::addProvider(const api::Request& request, const std::string& name, c
   provider.kind = file->name;
   provider.baseUrl = withoutSlash(baseUrl.empty() ? file->baseUrl : baseUrl);
   if (auto good = checkBaseUrl(provider.baseUrl, file, file->name); !good) return done(std::unexpected(good.error()));
-  const auto added = once(request, operation, [&] {
+  const auto added = once(request, operation, [&]() -> std::expected<std::string, Error> {
+    const auto others = store_->providers().list(provider.owner);
+    if (!others) return std::unexpected(others.error());
+    const auto count = std::ranges::count(*others, machine, &store::Provider::machine);
+    if (static_cast<std::size_t>(count) >= limits::kProvidersOfUser)
+      return std::unexpected(Error{ErrorCode::Limit, std::string(machine ? "the machine has " : "you have ") +
+                                                         std::to_string(count) + " providers, as many as " +
+                                                         (machine ? "it" : "one user") +
+                                                         " may: coffer provider remove one that nobody needs"});
+    if (auto room = roomFor(provider.baseUrl); !room) return std::unexpected(room.error());
     auto made = store_->providers().add(provider).transform([](auto number) { return std::to_string(number); });
     if (made && !machine)
-      if (auto whose = rememberOwner(provider.owner); !whose) made = std::unexpected(whose.error());
+      if (auto whose = rememberOwner(provider.owner); !whose) return std::unexpected(whose.error());
     return made;
   });
   if (!added) return done(std::unexpected(added.error()));
@@ -188,6 +221,7 @@ Detached Engine::setProviderNow(api::Request request, std::uint64_t id, api::Pro
     if (baseUrl != provider->baseUrl) {
       // A key is stored with the one place it may be sent to. It goes before the place changes: a crash between the two
       // leaves a provider without a key, never a key with another place.
+      if (auto room = roomFor(baseUrl); !room) return std::unexpected(room.error());
       if (auto dropped = keys_->drop(id); !dropped) return std::unexpected(dropped.error());
       if (auto moved = store_->providers().setBaseUrl(id, baseUrl); !moved) return std::unexpected(moved.error());
     }

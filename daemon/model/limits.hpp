@@ -195,12 +195,18 @@ inline constexpr std::size_t kSubjectBytes = 200;
 /// Projects of one user. One more is refused with Limit.
 inline constexpr std::size_t kProjectsOfUser = 256;
 
+/// Providers of one user, and as many of the machine. One more is refused with Limit.
+inline constexpr std::size_t kProvidersOfUser = 32;
+
 /// Tasks of one user that have not ended. One more is refused with Limit.
 inline constexpr std::size_t kOpenTasksOfUser = 1024;
 
 /// Repositories of one user that are read or written at a time (snapshots, landings); each is up to three of
 /// kMountsOfAKind, and slow ones hold them for long. The next one waits.
 inline constexpr std::size_t kRepositoriesOfUser = 8;
+
+/// Plans of one user that are read at a time, each by a worker, before their task is made. The next one waits.
+inline constexpr std::size_t kPlansOfUser = 4;
 
 /// Paths one landing may change. More is refused with Limit.
 inline constexpr std::size_t kLandedPaths = 200'000;

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import run
 from moments import until
-from people import CallError, Person
-from test_policies import held_back  # noqa: F401
+from people import CallError, Person, variants
+from test_policies import PLAN, held_back  # noqa: F401
 from units import active
 
 pytestmark = pytest.mark.deadline(400)
@@ -71,6 +71,47 @@ def test_a_users_tasks_at_once_are_bounded(carol, project, setting, journal, bus
     second.until("plan-ready")
 
 
+def test_a_users_providers_are_bounded(cofferd, carol):
+    made = []
+    try:
+        with pytest.raises(CallError) as refused:
+            while len(made) < 100:
+                made.append(carol.manager("AddProvider", "(ssa{sv})", (f"bound-{len(made)}", "openai-chat", {}))[0])
+        assert refused.value.name == "Limit" and "providers" in refused.value.message
+        assert 24 <= len(made) <= 32, "others of this user may be there"
+    finally:
+        for path in made:
+            carol.call(path, "Provider", "Remove", "(a{sv})", ({},))
+
+
+def test_more_ports_than_the_table_holds_stop_neither_the_service_nor_others(cofferd, carol, journal):
+    """They are put into the store: no user alone can bring them about."""
+    cofferd.stop()
+    with sqlite3.connect("/var/lib/cofferdam/cofferd.db") as store:
+        store.executemany("INSERT INTO providers (name, owner, machine, kind, base_url, has_key, key_hint, problem) VALUES (?, ?, 0, 'openai', ?, 0, '', '')",
+                          [(f"port-{port}", 4_000_000_001, f"https://x.example:{port}") for port in range(20000, 21100)])
+    store.close()
+    try:
+        cofferd.start()
+        journal.wait("ports of providers", _SYSTEMD_UNIT="cofferd.service")
+        again = Person("carol")
+        with pytest.raises(CallError) as refused:
+            again.manager("AddProvider", "(ssa{sv})", ("another-port", "openai-chat", variants({"base-url": "https://x.example:30000"})))
+        assert refused.value.name == "Limit" and "table of rules" in refused.value.message
+        path = again.manager("AddProvider", "(ssa{sv})", ("a-known-port", "openai-chat", variants({"base-url": "https://x.example"})))[0]
+        with pytest.raises(CallError) as refused:
+            again.call(path, "Provider", "Set", "(a{sv})", (variants({"base-url": "https://x.example:30000"}),))
+        assert refused.value.name == "Limit"
+        again.call(path, "Provider", "Remove", "(a{sv})", ({},))
+        again.close()
+    finally:
+        cofferd.stop()
+        with sqlite3.connect("/var/lib/cofferdam/cofferd.db") as store:
+            store.execute("DELETE FROM providers WHERE owner = 4000000001")
+        store.close()
+        cofferd.start()
+
+
 def test_a_users_projects_are_bounded(carol, project, cofferd, make_repository):
     """As many as may be are put into the store, while nobody has it open."""
     uid = pwd.getpwnam("carol").pw_uid
@@ -79,11 +120,17 @@ def test_a_users_projects_are_bounded(carol, project, cofferd, make_repository):
     with sqlite3.connect("/var/lib/cofferdam/cofferd.db") as store:
         there, = store.execute("SELECT count(*) FROM projects WHERE owner = ? AND removed = 0", (uid,)).fetchone()
         store.executemany("INSERT INTO projects (id, owner, name, directory, author_name, author_email, base, created) VALUES (?, ?, ?, ?, '', '', ?, 0)",
-                          [(number + 1 + n, uid, f"one-of-many-{n}", b"/nowhere", "0" * 40) for n in range(256 - there)])
+                          [(number + 1 + n, uid, f"one-of-many-{n}", b"/nowhere", "0" * 40) for n in range(255 - there)])
     store.close()
     cofferd.start()
     other = make_repository("carol", name="one-too-many")
     try:
+        # Two at once for the last place: each waits for the machine's checks before it is stored.
+        settings = variants({"author-name": "Carol Example", "author-email": "carol@example.org"})
+        both = [answer for _, answer in carol.answers(*[("Manager", "AddProject", "(aysa{sv})", (str(other.directory).encode(), f"last-{n}", settings))
+                                                        for n in range(2)])]
+        carol.projects += [answer[0] for answer in both if not isinstance(answer, CallError)]
+        assert [answer.name for answer in both if isinstance(answer, CallError)] == ["Limit"]
         with pytest.raises(CallError) as refused:
             carol.add_project(other)
         assert refused.value.name == "Limit" and "256 projects" in refused.value.message
@@ -107,6 +154,11 @@ def test_a_users_open_tasks_are_bounded(carol, project):
         with pytest.raises(CallError) as refused:
             carol.create_task(project, "Say more")
         assert refused.value.name == "Limit" and "1024 tasks" in refused.value.message
+        with store:
+            store.execute("DELETE FROM tasks WHERE id = ?", (first,))
+        # Two at once for the last place: each waits until its plan has been read.
+        both = [answer for _, answer in carol.answers(*[("Manager", "CreateTask", "(osa{sv})", (project, "Say more", variants({"plan": PLAN})))] * 2)]
+        assert [answer.name for answer in both if isinstance(answer, CallError)] == ["Limit"]
     finally:
         with store:
             store.execute("DELETE FROM tasks WHERE id >= ?", (first,))
@@ -156,6 +208,41 @@ def test_a_users_repositories_are_open_so_many_at_a_time(cofferd, make_repositor
     store.close()
     for person in others:
         person.close()
+
+
+def test_so_many_plans_of_a_user_are_read_at_a_time(carol, project):
+    """The workers that read them are held before they begin."""
+    folder = Path("/run/systemd/system/coffer-.service.d")
+    folder.mkdir(parents=True)
+    (folder / "wait.conf").write_text("[Service]\nExecStartPre=/bin/sh -c 'until [ -e /in/go ]; do sleep 0.1; done'\n", encoding="utf-8")
+
+    def reading():
+        return run("systemctl", "list-units", "--plain", "--no-legend", "coffer-*-planner-0-plan.service").stdout.split("\n")[:-1]
+
+    try:
+        run("systemctl", "daemon-reload")
+        sender = threading.Thread(target=lambda: answers.extend(carol.answers(
+            *[("Manager", "CreateTask", "(osa{sv})", (project, "Say more", variants({"plan": PLAN})))] * 6)))
+        answers = []
+        sender.start()
+        until(lambda: len(reading()) >= 4)
+        carol_too = Person("carol")
+        for _ in range(10):
+            carol_too.properties("/org/cofferdam/Cofferdam1", "Manager")
+            assert len(reading()) == 4
+        carol_too.close()
+
+        def let_go():
+            for row in reading():
+                Path(f"/run/cofferdam/in/{row.split()[0].removesuffix('.service')}/go").touch(mode=0o644)
+            return not sender.is_alive()
+        until(let_go)
+        sender.join()
+        assert len(answers) == 6 and not any(isinstance(answer, CallError) for _, answer in answers)
+    finally:
+        (folder / "wait.conf").unlink()
+        folder.rmdir()
+        run("systemctl", "daemon-reload")
 
 
 def test_a_project_is_refused_where_its_owner_has_no_room_left(carol, project, setting, make_repository):

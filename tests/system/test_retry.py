@@ -98,6 +98,18 @@ def test_a_gate_command_that_was_wrong_is_set_right_and_verified_again(carol, pr
     task.until("ready", seconds=120)
 
 
+def test_a_gate_whose_commands_were_taken_away_is_not_green(carol, project):
+    task = carol.create_task(project, "Say more", policy={"landing": "branch"})
+    task.until("plan-ready")
+    carol.call(project, "Project", "Set", "(a{sv})", (variants({"build": [], "test": []}),))
+    task.accept_plan()
+    assert task.until("parked", "done", seconds=120) == "blocked"
+    assert task.Waiting[0] == "NoCommand" and "coffer project set" in task.Waiting[1]
+    carol.call(project, "Project", "Set", "(a{sv})", (variants({"test": ["make test"]}),))
+    retry(task)
+    task.until("done", seconds=120)
+
+
 def test_what_cannot_be_retried_says_why(carol, project, bus):
     task = carol.create_task(project, "Say more")
     task.until("plan-ready")

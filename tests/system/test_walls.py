@@ -106,6 +106,14 @@ def test_nobody_can_flush_the_hosts_table(walls, service, bus, how):
     assert "flags owner,persist" in table
 
 
+def test_it_is_started_again_however_often_it_ends(walls, bus):
+    """More often than the ten seconds allow that a unit has by itself: nothing else would start it while cofferd runs."""
+    for _ in range(8):
+        kill_and_await(bus)
+    Walls().call(NETNS_CREATE, "coffer-test-again")
+    Walls().call(NETNS_REMOVE, "coffer-test-again")
+
+
 def test_it_answers_nobody_but_root(as_user):
     result = as_user("alice", "python3", "-c",
                      "import socket; socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect('/run/cofferdam/walls.sock')", check=False)

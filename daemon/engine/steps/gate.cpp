@@ -133,6 +133,14 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
     for (const auto& text : *list)
       commands.push_back({text, run.unit("c" + std::to_string(commands.size() + 1))});
 
+  // The owner may take the commands away while a task runs. Nothing that ran is not green.
+  if (commands.empty())
+    co_return std::unexpected(
+        Error{ErrorCode::NoCommand, "the project " + run.project.name +
+                                        " has no command any more that builds or tests it, so nothing could be "
+                                        "checked: coffer project set " +
+                                        run.project.name + " --test COMMAND, then coffer retry " +
+                                        std::to_string(run.task.id)});
   auto checkout = co_await ensureCheckout(run, run.task.start(), run.task.branch);
   if (!checkout) co_return std::unexpected(checkout.error());
   const auto& configuration = run.settings.configuration->current();
@@ -168,15 +176,13 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
   std::string log;
   std::string feedback;
   // The checkout is made once, before the first command begins; a command that began stands on it already.
-  if (!commands.empty()) {
-    auto record = context.store->runs().byUnit(commands.front().unit);
-    if (!record) co_return co_await fail(record.error());
-    auto serving = begin(session.serve());
-    std::expected<void, Error> prepared;
-    if (!*record) prepared = co_await checkoutCandidate(run, session, *identity);
-    if (auto served = co_await serving; prepared && !served) prepared = served;
-    if (!prepared) co_return co_await fail(prepared.error());
-  }
+  auto first = context.store->runs().byUnit(commands.front().unit);
+  if (!first) co_return co_await fail(first.error());
+  auto serving = begin(session.serve());
+  std::expected<void, Error> prepared;
+  if (!*first) prepared = co_await checkoutCandidate(run, session, *identity);
+  if (auto served = co_await serving; prepared && !served) prepared = served;
+  if (!prepared) co_return co_await fail(prepared.error());
   // The limit is the whole gate's: what is left of it is the next command's. A second is, so that there is an end to
   // tell of one that had none.
   std::uint64_t timeUs = configuration.gateMinutes * 60'000'000;

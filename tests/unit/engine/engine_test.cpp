@@ -126,6 +126,14 @@ TEST(BaseUrl, CarriesAKeyWithTlsOrToAnAddressThatAnAdministratorNamed) {
   EXPECT_FALSE(mayCarryKey("http://localhost:8101/v1", named));
 }
 
+TEST(GatewayPorts, HoldEachPortOnceInTheirOrder) {
+  const auto ports =
+      gatewayPorts({"https://a.example:8443", "https://b.example/v1", "http://b.example:443", "ftp://x"});
+  ASSERT_EQ(ports.size(), 2U);
+  EXPECT_EQ(ports[0].port, 8443);
+  EXPECT_EQ(ports[1].port, 443);
+}
+
 TEST(AddressAndPort, MustBeExactlyOneAddressAndOnePort) {
   const auto v4 = parseAddressAndPort("127.0.0.1:8100");
   ASSERT_TRUE(v4);
