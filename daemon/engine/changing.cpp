@@ -97,6 +97,11 @@ void Engine::createTask(const api::Request& request, std::uint64_t projectId, co
   if (!project) return done(std::unexpected(project.error()));
   if (project->removed)
     return done(std::unexpected(Error{ErrorCode::UnknownObject, "the project " + project->name + " was removed"}));
+  if (project->base.empty())
+    return done(std::unexpected(
+        Error{ErrorCode::Busy, "the project " + project->name +
+                                   " is still being added, and its commits are being read: make the task when it is "
+                                   "there (coffer project list)"}));
   if (project->owner != request.caller.uid)
     return done(std::unexpected(Error{ErrorCode::AccessDenied, "a task belongs to the owner of its project"}));
   if (prompt.find_first_not_of(" \t\r\n") == std::string::npos)

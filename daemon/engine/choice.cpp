@@ -63,7 +63,7 @@ Async<std::expected<std::vector<gid_t>, Error>> spendingGroups(Context& context,
 
 std::expected<Choice, Error> choose(store::Store& store, const agents::DataSet<agents::Descriptor>& agents,
                                     const agents::DataSet<agents::ProviderFile>& providers, std::uint32_t owner,
-                                    const std::vector<gid_t>& groups, const std::string& binding) {
+                                    const std::vector<gid_t>& groups, const std::string& binding, bool began) {
   auto parsed = agents::Binding::parse(binding);
   if (!parsed) return std::unexpected(Error{ErrorCode::NoAgent, parsed.error()});
   Choice choice;
@@ -75,7 +75,7 @@ std::expected<Choice, Error> choose(store::Store& store, const agents::DataSet<a
   if (auto named = agents::checkModel(choice.descriptor, choice.binding.model); !named)
     return std::unexpected(named.error());
   if (!needsProvider(choice.descriptor)) return choice;
-  if (auto chosen = chooseProvider(store, providers, owner, groups, choice); !chosen)
+  if (auto chosen = chooseProvider(store, providers, owner, groups, choice); !chosen && !began)
     return std::unexpected(chosen.error());
   return choice;
 }

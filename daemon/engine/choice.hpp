@@ -32,10 +32,11 @@ struct Choice {
 Async<std::expected<std::vector<gid_t>, Error>> spendingGroups(Context& context, std::uint32_t user);
 
 /// What `binding` comes to for a task of `owner`, who is in `groups`, now: looked up when a task is made and again at
-/// each turn. Errors: NoAgent, NoProvider, and InvalidArgument for an agent that cannot do without a model's name.
+/// each turn. `began`: the turn runs already, and a provider that is gone since is none. Errors: NoAgent, NoProvider,
+/// and InvalidArgument for an agent that cannot do without a model's name.
 std::expected<Choice, Error> choose(store::Store& store, const agents::DataSet<agents::Descriptor>& agents,
                                     const agents::DataSet<agents::ProviderFile>& providers, std::uint32_t owner,
-                                    const std::vector<gid_t>& groups, const std::string& binding);
+                                    const std::vector<gid_t>& groups, const std::string& binding, bool began = false);
 
 /// The names of the agents whose program is on this machine.
 std::vector<std::string> installedAgents(const agents::DataSet<agents::Descriptor>& agents);

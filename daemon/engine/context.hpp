@@ -14,6 +14,7 @@
 #include "engine/name_service.hpp"
 #include "engine/places.hpp"
 #include "engine/share.hpp"
+#include "engine/walls_answers.hpp"
 #include "model/limits.hpp"
 #include "model/uid_range.hpp"
 #include "sandbox/systemd.hpp"
@@ -35,6 +36,8 @@ class Context {
   Places places;
   /// Why this machine starts no sandbox, as far as that is known without trying; mostly nothing. No uid is taken then.
   std::optional<Check> obstacle;
+  /// Who waits for the answers of coffer-walls that it is being asked for; nothing while it is not.
+  std::optional<std::vector<Completion<WallsAnswers>>> asking;
   Share repositories{limits::kRepositoriesOfUser};  ///< of owners, that are read or written
   Share plans{limits::kPlansOfUser};                ///< of persons, that are read before their task is made
   std::string secret;                               ///< the machine's, from which dummy keys are made

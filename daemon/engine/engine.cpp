@@ -109,10 +109,7 @@ std::expected<void, Error> Engine::start() {
   // A project has a base when its first snapshot is there; who asked for one that has none got no answer.
   if (const auto known = store_->projects().list(std::nullopt))
     for (const auto& project : *known)
-      if (project.base.empty()) {
-        abandonProject(project);
-        abandoned_.push_back(project.id);
-      }
+      if (project.base.empty() && abandonProject(project)) abandoned_.push_back(project.id);
 
   readFiles();
   if (auto hello = walls_->hello(); !hello) {

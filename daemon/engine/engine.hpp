@@ -134,7 +134,8 @@ class Engine : public api::Backend {
   /// Does a change and keeps its answer, both in one transaction or neither.
   std::expected<Answer, Error> once(const api::Request& request, const std::string& operation,
                                     const std::function<std::expected<std::string, Error>()>& change);
-  void abandonProject(const store::Project& project);
+  /// Whether it is gone, now or before: only then may its files go.
+  bool abandonProject(const store::Project& project);
   void removeProjectFiles(std::uint64_t id);
   void tellAdded(std::uint64_t project, api::Done<std::uint64_t> done);
   /// Limit when the user has as many as one may. Asked again where one is stored: a call waits in between.

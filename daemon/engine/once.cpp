@@ -29,12 +29,16 @@ std::expected<Engine::Answer, Error> Engine::once(const api::Request& request, c
 }
 
 // What was reserved for a project that comes to nothing: its name, and the answer that would say there is one.
-void Engine::abandonProject(const store::Project& project) {
+bool Engine::abandonProject(const store::Project& project) {
   auto transaction = store_->transaction();
   auto gone = store_->projects().remove(project.id);
   if (gone) gone = store_->requests().drop(project.owner, "AddProject", std::to_string(project.id));
   if (gone) gone = transaction.finish();
-  if (!gone) log::warning("project " + std::to_string(project.id) + " cannot be given up: " + gone.error().message);
+  if (gone) return true;
+  const auto now = store_->projects().get(project.id);
+  if (now ? now->removed : now.error().code == ErrorCode::UnknownObject) return true;
+  log::warning("project " + std::to_string(project.id) + " cannot be given up: " + gone.error().message);
+  return false;
 }
 
 }  // namespace coffer::engine

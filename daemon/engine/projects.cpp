@@ -143,6 +143,11 @@ Detached Engine::addProjectNow(api::Request request, store::Project project, api
     co_return;
   }
   project.id = Records::decimal(made->text);
+  // The same call came twice before either was stored.
+  if (made->again) {
+    tellAdded(project.id, std::move(done));
+    co_return;
+  }
   adding_[project.id].push_back(std::move(done));
   co_await swept();
   StepRun run;
@@ -154,12 +159,14 @@ Detached Engine::addProjectNow(api::Request request, store::Project project, api
   os::haltAt("reserved", run.step.name);
   auto snapshot = co_await takeSnapshot(run);
   if (snapshot) {
-    project.base = snapshot->commit;
-    if (auto set = store_->projects().set(project); !set) snapshot = std::unexpected(set.error());
+    // As it is now: its owner may have set something meanwhile.
+    auto row = store_->projects().get(project.id);
+    if (row) row->base = snapshot->commit;
+    auto set = row ? store_->projects().set(*row) : std::unexpected(row.error());
+    if (!set) snapshot = std::unexpected(set.error());
   }
   if (!snapshot) {
-    abandonProject(project);
-    removeProjectFiles(project.id);
+    if (abandonProject(project)) removeProjectFiles(project.id);
   } else if (observer_) {
     observer_->objectAdded(api::ObjectKind::Project, project.id);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/utsname.h>
@@ -75,26 +76,47 @@ Async<std::expected<std::optional<Error>, Error>> tryWalls(Context& context, wal
   co_return client.takeProbe();
 }
 
-Async<std::vector<Check>> sandboxNeeds(Context& context, std::vector<std::string> accepted) {
-  auto checks = kernelChecks(accepted);
-  checks.push_back(nameServiceCheck(readSmall("/etc/nsswitch.conf", limits::kDataFileBytes), moduleThere()));
+namespace {
 
+// One try for all who ask while it is under way: coffer-walls takes few connections, and any number of steps may begin
+// at once.
+Async<WallsAnswers> askWalls(Context& context) {
+  if (context.asking) {
+    Completion<WallsAnswers> answers;
+    context.asking->push_back(answers);
+    co_return co_await answers;
+  }
+  context.asking.emplace();
   // All at once: with coffer-walls hanging they wait beside each other.
   auto loop = begin(tryWalls(context, walls::Flag::TryLoop));
   auto table = begin(tryWalls(context, walls::Flag::TryTable));
   auto user = begin(tryWalls(context, walls::Flag::TryUserNamespace));
-  const auto ofLoop = co_await loop;
-  const auto ofTable = co_await table;
-  const auto ofUser = co_await user;
-  for (const auto* answer : {&ofLoop, &ofTable, &ofUser}) {
+  WallsAnswers answers;
+  answers.loop = co_await loop;
+  answers.table = co_await table;
+  answers.userNamespace = co_await user;
+  const auto others = std::exchange(context.asking, std::nullopt);
+  for (const auto& other : *others)
+    other.set(answers);
+  co_return answers;
+}
+
+}  // namespace
+
+Async<std::vector<Check>> sandboxNeeds(Context& context, std::vector<std::string> accepted) {
+  auto checks = kernelChecks(accepted);
+  checks.push_back(nameServiceCheck(readSmall("/etc/nsswitch.conf", limits::kDataFileBytes), moduleThere()));
+
+  const auto answers = co_await askWalls(context);
+  for (const auto* answer : {&answers.loop, &answers.table, &answers.userNamespace}) {
     if (*answer) continue;
     checks.push_back(wallsCheck(std::unexpected(answer->error())));
     co_return checks;
   }
   checks.push_back(wallsCheck({}));
-  checks.push_back(loopCheck(*ofLoop));
-  checks.push_back(tableCheck(*ofTable));
-  checks.push_back(userNamespaceCheck(*ofUser));
+  checks.push_back(loopCheck(*answers.loop));
+  checks.push_back(tableCheck(*answers.table));
+  checks.push_back(userNamespaceCheck(*answers.userNamespace));
   co_return checks;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dbus/names.hpp"
+#include "engine/image_mounts.hpp"
 #include "engine/sandbox_needs.hpp"
 #include "engine/session.hpp"
 #include "engine/sweep.hpp"
@@ -125,9 +126,16 @@ void Scheduler::follow(const model::Task& task) {
   }
 }
 
-Detached Scheduler::stop(std::uint64_t, std::string step) {
+Detached Scheduler::stop(std::uint64_t id, std::string step) {
   auto units = co_await context_.systemd->list(step + "*");
-  if (!units) co_return;
+  while (!units) {
+    log::warning("step " + step + " cannot be stopped now and is tried again: " + units.error().message,
+                 {{names::kFieldTask, std::to_string(id)}});
+    co_await os::pause(context_.event, kCleanUpPauseUs * 5);
+    const auto found = performing_.find(id);
+    if (found == performing_.end() || found->second.step != step) co_return;
+    units = co_await context_.systemd->list(step + "*");
+  }
   // The gateway stays until the step itself stops it: it still has to say what the turn cost.
   for (const auto& unit : *units)
     if (unit == step + ".service" || (unit.starts_with(step + "-c") && unit.ends_with(".service")))
@@ -137,9 +145,45 @@ Detached Scheduler::stop(std::uint64_t, std::string step) {
 Detached Scheduler::wakeAt(std::uint64_t id, std::uint64_t until, std::uint64_t sequence) {
   const auto now = os::now();
   co_await os::pause(context_.event, until > now ? until - now : 0);
-  const auto task = context_.store->tasks().get(id);
-  if (!task || task->sequence != sequence) co_return;  // something else happened meanwhile
-  static_cast<void>(submit(id, model::Retried{}));
+  for (auto again = kCleanUpPauseUs;; again = std::min(again * 2, kCleanUpPauseMaxUs)) {
+    const auto task = context_.store->tasks().get(id);
+    if (task && task->sequence != sequence) co_return;  // something else happened meanwhile
+    std::expected<std::string, Error> taken = std::unexpected(task ? Error{} : task.error());
+    if (task) taken = submit(id, model::Retried{});
+    if (taken || taken.error().code == ErrorCode::WrongState || taken.error().code == ErrorCode::UnknownObject)
+      co_return;
+    // Nobody else wakes it: a store that is held or has no room now is asked again.
+    log::warning("task " + std::to_string(id) + " cannot go on now and is tried again: " + taken.error().message,
+                 {{names::kFieldTask, std::to_string(id)}});
+    co_await os::pause(context_.event, again);
+  }
+}
+
+// Nothing of a step that failed runs on unattended, and no run of it stays without an end.
+Async<Done> Scheduler::endFailed(const StepRun& run, const Error& why) {
+  auto units = co_await context_.systemd->list(run.step.name + "*.service");
+  std::expected<void, Error> ended;
+  if (!units) ended = std::unexpected(units.error());
+  if (units)
+    for (const auto& unit : *units)
+      if (auto gone = co_await context_.systemd->remove(unit); !gone) ended = gone;
+  if (!ended) {
+    log::error("what step " + run.step.name + " started may still run: " + ended.error().message,
+               {{names::kFieldTask, std::to_string(run.task.id)}});
+    co_return Done{};
+  }
+  const auto runs = context_.store->runs().ofTask(run.task.id);
+  if (!runs) co_return Done{};
+  for (const auto& each : *runs) {
+    if (each.start.step != run.step.name || each.end.ended != 0) continue;
+    store::RunEnd end;
+    end.run = each.id;
+    end.ended = os::now();
+    end.result = "stopped";
+    end.text = why.message;
+    if (auto noted = context_.store->runs().end(end); !noted) log::warning(noted.error().message);
+  }
+  co_return Done{};
 }
 
 // Whether PID 1 has units of the step already, from before the daemon was started: they run, whatever there is room
@@ -179,6 +223,13 @@ Async<Done> Scheduler::close(std::uint64_t id, Session& session, bool keepImages
   co_return Done{};
 }
 
+// Takes away the images that an earlier step left mounted for this one.
+void Scheduler::letGo(std::uint64_t id) {
+  if (auto gone = unmountImages(context_, id); !gone)
+    log::warning("the images of task " + std::to_string(id) + " stay mounted: " + gone.error().message,
+                 {{names::kFieldTask, std::to_string(id)}});
+}
+
 Detached Scheduler::perform(std::uint64_t id) {
   if (performing_.contains(id)) co_return;
   performing_.emplace(id, Performing{});
@@ -186,13 +237,15 @@ Detached Scheduler::perform(std::uint64_t id) {
   co_await os::pause(context_.event, 0);
   bool first = true;
   bool slotted = false;
-  std::shared_ptr<Session> kept;
+  bool imagesKept = false;
   while (true) {
     auto task = context_.store->tasks().get(id);
     // A decision may have come while it was let go, and what follows now does not take up what was kept.
     const bool goesOn = task && task->step && usesImages(task->step->kind);
-    if (kept && !goesOn) co_await close(id, *kept, false);
-    kept.reset();
+    if (imagesKept && !goesOn) {
+      letGo(id);
+      imagesKept = false;
+    }
     if (slotted && !goesOn) {
       admission_.leave(id);
       slotted = false;
@@ -256,17 +309,23 @@ Detached Scheduler::perform(std::uint64_t id) {
       taken = submit(id, model::StepFailed{run.step.name, outcome.error()});
     }
     os::haltAt("stored", run.step.name);
+    // Not before that: where it could not be stored the step is done again, from what ran.
+    if (!outcome && sandboxed && taken) co_await endFailed(run, outcome.error());
     // Images stay mounted from one step to the next only while their task holds a slot, and it holds one for what
     // follows at once unless somebody else waits for it.
     if (slotted && admission_.contended()) {
+      if (imagesKept && !(outcome && outcome->session)) {
+        letGo(id);
+        imagesKept = false;
+      }
       admission_.leave(id);
       slotted = false;
     }
     if (outcome && outcome->session) {
       const auto next = context_.store->tasks().get(id);
       const bool keep = slotted && next && next->step && usesImages(next->step->kind);
-      if (keep) kept = outcome->session;
       co_await close(id, *outcome->session, keep);
+      imagesKept = keep;
     }
     if (!taken && !overtaken) {
       // The fact could not be stored (a full disk, say). Everything it says is found again when the step is done again.

@@ -74,8 +74,10 @@ class Scheduler {
   Detached stop(std::uint64_t id, std::string step);
   Detached wakeAt(std::uint64_t id, std::uint64_t until, std::uint64_t sequence);
   void follow(const model::Task& task);
+  void letGo(std::uint64_t id);
   Async<Done> close(std::uint64_t id, Session& session, bool keepImages);
   Async<bool> begun(std::string step);
+  Async<Done> endFailed(const StepRun& run, const Error& why);
   static Async<std::expected<StepOutcome, Error>> performStep(StepRun& run);
 
   Context& context_;

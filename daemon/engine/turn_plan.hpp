@@ -31,9 +31,9 @@ struct TurnPlan {
   std::string prompt;
 };
 
-/// NoAgent or NoProvider when nobody can play the role. `forgotten`: the conversation's home is gone, so the agent
-/// begins anew.
-std::expected<TurnPlan, Error> planTurn(StepRun& run, bool forgotten = false);
+/// NoAgent or NoProvider when nobody can play the role. `began`: the agent runs already, or has ended, with the
+/// provider that there was. `forgotten`: the conversation's home is gone, so the agent begins anew.
+std::expected<TurnPlan, Error> planTurn(StepRun& run, bool began, bool forgotten = false);
 
 /// The directory of the task's image that is the conversation's home.
 std::string homeFolder(const TurnPlan& plan);

@@ -38,7 +38,7 @@ inline Async<bool> readable(sd_event* event, int fd, std::uint64_t timeoutUs) {
   co_return co_await wait.completion;
 }
 
-/// Waits that long.
+/// Waits that long, the time that the machine sleeps included.
 inline Async<Done> pause(sd_event* event, std::uint64_t microseconds) {
   struct Wait {
     Completion<Done> completion;
@@ -50,7 +50,7 @@ inline Async<Done> pause(sd_event* event, std::uint64_t microseconds) {
     static_cast<Wait*>(data)->completion.set({});
     return 0;
   };
-  if (sd_event_add_time_relative(event, &wait.timer, CLOCK_MONOTONIC, microseconds, 0, onTime, &wait) < 0)
+  if (sd_event_add_time_relative(event, &wait.timer, CLOCK_BOOTTIME, microseconds, 0, onTime, &wait) < 0)
     co_return Done{};
   co_return co_await wait.completion;
 }

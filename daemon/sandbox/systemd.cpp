@@ -1,6 +1,10 @@
 #include "sandbox/systemd.hpp"
 
+#include <chrono>
 #include <cstring>
+#include <utility>
+
+#include "os/event.hpp"
 
 namespace coffer::sandbox {
 namespace {
@@ -13,6 +17,21 @@ constexpr const char* kManager = "org.freedesktop.systemd1.Manager";
 // PID 1 answers in milliseconds; a start job of ours is over when the program runs. A minute means that PID 1 is in
 // trouble.
 constexpr std::uint64_t kCallTimeoutUs = 60'000'000;
+
+// A PID 1 that executes itself again (systemctl daemon-reexec, each upgrade of systemd or the C library) is away from
+// the bus for a moment, in which the bus answers in its place. What was asked then is asked again, for so long.
+constexpr std::chrono::seconds kPatience{120};
+constexpr std::uint64_t kAgainUs = 200'000;
+
+// In the place of a job's result: whoever waits has to look.
+constexpr const char* kLook = "";
+
+bool unanswered(std::string_view error) {
+  for (const std::string_view each :
+       {"NoReply", "Disconnected", "NameHasNoOwner", "ServiceUnknown", "Timeout", "TimedOut"})
+    if (error == "org.freedesktop.DBus.Error." + std::string(each)) return true;
+  return false;
+}
 
 std::unexpected<Error> failed(const std::string& what, int number) {
   return std::unexpected(Error{ErrorCode::Internal, what + ": " + std::strerror(-number)});
@@ -132,6 +151,11 @@ int readState(sd_bus_message* m, UnitState& state) {
       if (key == "ActiveState") state.active = text;
       if (key == "SubState") state.sub = text;
       if (key == "Result") state.end.result = text;
+    } else if (key == "Job") {
+      std::uint32_t job = 0;
+      const char* path = nullptr;
+      r = sd_bus_message_read(m, "v", "(uo)", &job, &path);
+      state.job = job != 0;
     } else if (key == "ExecMainCode") {
       r = sd_bus_message_read(m, "v", "i", &state.end.code);
     } else if (key == "ExecMainStatus") {
@@ -237,31 +261,40 @@ std::expected<Systemd::MessagePtr, Error> Systemd::methodCall(const char* path, 
   return MessagePtr(message, sd_bus_message_unref);
 }
 
-Async<std::expected<Systemd::MessagePtr, Error>> Systemd::call(MessagePtr message) {
-  auto reply = std::make_unique<Reply>();
-  reply->self = this;
-  auto completion = reply->completion;
-  const int r = sd_bus_call_async(bus_, &reply->slot, message.get(), onReply, reply.get(), kCallTimeoutUs);
-  if (r < 0) co_return failed("cannot ask the service manager", r);
-  static_cast<void>(reply.release());  // onReply owns it
-  auto answer = co_await completion;
-  if (!answer.message) {
+Async<std::expected<Systemd::MessagePtr, Error>> Systemd::call(MessagePtr message, bool* repeated) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (true) {
+    auto reply = std::make_unique<Reply>();
+    reply->self = this;
+    auto completion = reply->completion;
+    const int r = sd_bus_call_async(bus_, &reply->slot, message.get(), onReply, reply.get(), kCallTimeoutUs);
+    if (r < 0) co_return failed("cannot ask the service manager", r);
+    static_cast<void>(reply.release());  // onReply owns it
+    auto answer = co_await completion;
+    if (answer.message) co_return std::move(answer.message);
     const auto& name = answer.errorName;
-    const auto code = name == "org.freedesktop.systemd1.NoSuchUnit"       ? ErrorCode::NotFound
-                      : name == "org.freedesktop.systemd1.UnitExists"     ? ErrorCode::Busy
-                      : name == "org.freedesktop.DBus.Error.AccessDenied" ? ErrorCode::AccessDenied
-                                                                          : ErrorCode::Sandbox;
+    if (unanswered(name) && std::chrono::steady_clock::now() < end) {
+      if (repeated) *repeated = true;
+      co_await os::pause(sd_bus_get_event(bus_), kAgainUs);
+      continue;
+    }
+    const auto code = name == "org.freedesktop.systemd1.NoSuchUnit"        ? ErrorCode::NotFound
+                      : name == "org.freedesktop.DBus.Error.UnknownObject" ? ErrorCode::NotFound
+                      : name == "org.freedesktop.systemd1.UnitExists"      ? ErrorCode::Busy
+                      : name == "org.freedesktop.DBus.Error.AccessDenied"  ? ErrorCode::AccessDenied
+                                                                           : ErrorCode::Sandbox;
     co_return std::unexpected(Error{code, "the service manager refused: " + answer.errorText});
   }
-  co_return std::move(answer.message);
 }
 
-void Systemd::jobEnded(const std::string& path, std::string result) {
-  const auto found = jobs_.find(path);
-  if (found == jobs_.end()) return;
-  auto completion = found->second;
-  jobs_.erase(found);
-  completion.set(std::move(result));
+void Systemd::jobEnded(const std::string& path, const std::string& result) {
+  std::vector<Completion<std::string>> woken;
+  const auto [first, last] = jobs_.equal_range(path);
+  for (auto it = first; it != last; ++it)
+    woken.push_back(it->second);
+  jobs_.erase(first, last);
+  for (const auto& completion : woken)
+    completion.set(result);
 }
 
 bool Systemd::fromManager(sd_bus_message* message) const {
@@ -276,9 +309,22 @@ int Systemd::onManagerChanged(sd_bus_message* message, void* data, sd_bus_error*
   const char* name = nullptr;
   const char* before = nullptr;
   const char* now = nullptr;
-  if (sd_bus_message_read(message, "sss", &name, &before, &now) >= 0 && std::strcmp(name, kService) == 0)
-    self->manager_ = now;
+  if (sd_bus_message_read(message, "sss", &name, &before, &now) < 0 || std::strcmp(name, kService) != 0) return 0;
+  self->manager_ = now;
+  if (self->manager_.empty()) return 0;
+  // It keeps who listens to it, but what it told while it was away from the bus was told to nobody.
+  sd_bus_call_method_async(self->bus_, nullptr, kService, kPath, kManager, "Subscribe", nullptr, nullptr, nullptr);
+  self->everybodyLooks();
   return 0;
+}
+
+void Systemd::everybodyLooks() {
+  const auto units = std::exchange(changed_, {});
+  const auto jobs = std::exchange(jobs_, {});
+  for (const auto& [path, completion] : units)
+    completion.set({});
+  for (const auto& [path, completion] : jobs)
+    completion.set(kLook);
 }
 
 int Systemd::onJobRemoved(sd_bus_message* message, void* data, sd_bus_error*) {
@@ -308,22 +354,52 @@ int Systemd::onUnitChanged(sd_bus_message* message, void* data, sd_bus_error*) {
 
 int Systemd::onReloading(sd_bus_message* message, void* data, sd_bus_error*) {
   auto* self = static_cast<Systemd*>(data);
-  if (!self->fromManager(message)) return 0;
-  auto all = std::exchange(self->changed_, {});
-  for (auto& [path, completion] : all)
-    completion.set({});
+  if (self->fromManager(message)) self->everybodyLooks();
   return 0;
 }
 
-Async<std::expected<std::string, Error>> Systemd::job(MessagePtr message) {
-  auto answer = co_await call(std::move(message));
+Async<std::expected<std::string, Error>> Systemd::job(MessagePtr message, bool* repeated) {
+  auto answer = co_await call(std::move(message), repeated);
   if (!answer) co_return std::unexpected(answer.error());
   const char* path = nullptr;
   if (const int r = sd_bus_message_read(answer->get(), "o", &path); r < 0)
     co_return failed("cannot read the service manager's answer", r);
+  const std::string name(path);
   Completion<std::string> ended;
-  jobs_.emplace(path, ended);
-  co_return co_await ended;
+  jobs_.emplace(name, ended);
+  while (true) {
+    auto result = co_await ended;
+    if (result != kLook) co_return result;
+    // Listening starts before looking here, too.
+    ended = Completion<std::string>();
+    const auto entry = jobs_.emplace(name, ended);
+    auto look = methodCall(name.c_str(), "org.freedesktop.DBus.Properties", "GetAll");
+    if (!look) co_return std::unexpected(look.error());
+    if (const int r = sd_bus_message_append(look->get(), "s", "org.freedesktop.systemd1.Job"); r < 0)
+      co_return failed("cannot ask the service manager", r);
+    const auto there = co_await call(*look);
+    if (there || ended.ready()) continue;
+    jobs_.erase(entry);
+    if (there.error().code != ErrorCode::NotFound) co_return std::unexpected(there.error());
+    co_return kLook;
+  }
+}
+
+Async<std::expected<std::string, Error>> Systemd::settled(std::string name) {
+  const auto path = unitPath(name);
+  if (!path) co_return std::unexpected(path.error());
+  while (true) {
+    Completion<Done> changed;
+    const auto entry = changed_.emplace(*path, changed);
+    auto now = co_await state(name);
+    if (now && now->loaded && (now->job || now->active == "activating")) {
+      co_await changed;
+      continue;
+    }
+    if (!changed.ready()) changed_.erase(entry);
+    if (!now) co_return std::unexpected(now.error());
+    co_return now->running() || now->ended() ? "done" : "failed";
+  }
 }
 
 Async<std::expected<void, Error>> Systemd::startUnit(std::shared_ptr<const Unit> unit) {
@@ -338,7 +414,11 @@ Async<std::expected<void, Error>> Systemd::startUnit(std::shared_ptr<const Unit>
   if (r >= 0) r = sd_bus_message_close_container(m);
   if (r >= 0) r = sd_bus_message_append(m, "a(sa(sv))", 0);
   if (r < 0) co_return failed("cannot describe the unit " + unit->name, r);
-  auto result = co_await job(*message);
+  bool repeated = false;
+  auto result = co_await job(*message, &repeated);
+  // Asked twice, it is there from the first time.
+  const bool taken = !result && repeated && result.error().code == ErrorCode::Busy;
+  if (taken || (result && *result == kLook)) result = co_await settled(unit->name);
   if (!result) co_return std::unexpected(result.error());
   if (*result != "done")
     co_return std::unexpected(Error{ErrorCode::Sandbox, "the unit " + unit->name + " could not be started (" + *result +

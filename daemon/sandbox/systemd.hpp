@@ -19,6 +19,7 @@ namespace coffer::sandbox {
 /// What PID 1 says of a unit at one moment.
 struct UnitState {
   bool loaded = false;
+  bool job = false;    ///< it is being started or stopped, or waits for that
   std::string active;  ///< ActiveState
   std::string sub;     ///< SubState
   UnitEnd end;         ///< meaningful once ended() is true
@@ -32,9 +33,11 @@ struct UnitState {
 };
 
 /// PID 1, as far as we need it: transient units, their ends, their removal. Every call is asynchronous on the daemon's
-/// one bus connection; signals are hints, the state that PID 1 answers is the truth. The end of a job is the one thing
-/// that only a signal tells. Anyone on the bus can send a signal to our name, so each is taken from the connection that
-/// the bus says is PID 1's, and from nobody else.
+/// one bus connection; signals are hints, the state that PID 1 answers is the truth. How a job ended is the one thing
+/// that only a signal tells; where that was missed, the state of the unit stands in for it. A PID 1 that executes
+/// itself again ends no wait: what it did not answer is asked again, and everybody looks again when it is back. Anyone
+/// on the bus can send a signal to our name, so each is taken from the connection that the bus says is PID 1's, and
+/// from nobody else.
 class Systemd {
  public:
   /// The bus must outlive this object. start() subscribes to what PID 1 tells.
@@ -74,11 +77,17 @@ class Systemd {
     std::string errorName;
     std::string errorText;
   };
-  Async<std::expected<MessagePtr, Error>> call(MessagePtr message);
+  /// Asked again while the bus answers in PID 1's place; then `repeated` is set.
+  Async<std::expected<MessagePtr, Error>> call(MessagePtr message, bool* repeated = nullptr);
   std::expected<MessagePtr, Error> methodCall(const char* path, const char* interface, const char* member) const;
-  Async<std::expected<std::string, Error>> job(MessagePtr call);
+  /// The result of the job that the call makes; empty when it is over and nobody was told how it ended.
+  Async<std::expected<std::string, Error>> job(MessagePtr call, bool* repeated = nullptr);
+  /// What a start job of the unit came to, as its state says once nothing is to be done with it any more.
+  Async<std::expected<std::string, Error>> settled(std::string name);
+  /// Wakes whoever waits for a unit or a job.
+  void everybodyLooks();
   bool fromManager(sd_bus_message* message) const;
-  void jobEnded(const std::string& path, std::string result);
+  void jobEnded(const std::string& path, const std::string& result);
   static int onManagerChanged(sd_bus_message* message, void* data, sd_bus_error* error);
   static int onJobRemoved(sd_bus_message* message, void* data, sd_bus_error* error);
   static int onUnitChanged(sd_bus_message* message, void* data, sd_bus_error* error);
@@ -87,9 +96,9 @@ class Systemd {
 
   sd_bus* bus_;
   std::vector<sd_bus_slot*> slots_;
-  std::string manager_;  ///< the unique name of PID 1, as the bus says
-  std::map<std::string, Completion<std::string>> jobs_;
-  std::multimap<std::string, Completion<Done>> changed_;  ///< by object path of the unit
+  std::string manager_;                                       ///< the unique name of PID 1, as the bus says
+  std::multimap<std::string, Completion<std::string>> jobs_;  ///< by object path of the job, which two may wait for
+  std::multimap<std::string, Completion<Done>> changed_;      ///< by object path of the unit
 };
 
 }  // namespace coffer::sandbox

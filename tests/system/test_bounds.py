@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import signal
 import sqlite3
 import threading
 from pathlib import Path
@@ -12,7 +13,7 @@ from conftest import run
 from moments import until
 from people import CallError, Person, variants
 from test_policies import PLAN, held_back  # noqa: F401
-from units import active
+from units import active, main_pid
 
 pytestmark = pytest.mark.deadline(400)
 AGENTS = {"planner": "instant", "writer": "instant", "reviewer": "instant"}
@@ -69,6 +70,20 @@ def test_a_users_tasks_at_once_are_bounded(carol, project, setting, journal, bus
     assert second.Waiting[0] == "user-slot"
     first.cancel()
     second.until("plan-ready")
+
+
+def test_what_begins_at_once_is_not_refused_for_being_many(cofferd, carol, repository):
+    """Each asks coffer-walls, which takes 16 connections, whether a sandbox can be had. It stands still while they come."""
+    settings = variants({"author-name": "Carol Example", "author-email": "carol@example.org"})
+    pid = main_pid("coffer-walls.service")
+    os.kill(pid, signal.SIGSTOP)
+    going_on = threading.Timer(1, os.kill, (pid, signal.SIGCONT))
+    going_on.start()
+    answers = [answer for _, answer in carol.answers(*[("Manager", "AddProject", "(aysa{sv})", (str(repository.directory).encode(), f"at-once-{n}", settings))
+                                                       for n in range(12)], timeout=150)]
+    going_on.join()
+    carol.projects += [answer[0] for answer in answers if not isinstance(answer, CallError)]
+    assert [str(answer) for answer in answers if isinstance(answer, CallError)] == []
 
 
 def test_a_users_providers_are_bounded(cofferd, carol):

@@ -162,6 +162,31 @@ def test_the_same_call_again_while_a_project_is_added_waits_for_it(cofferd, caro
         person.close()
 
 
+def test_a_project_that_is_still_being_added_takes_no_task(cofferd, instant_agent, carol, make_repository, bus, held_back):  # noqa: F811
+    repository = make_repository("carol")
+    last, = stored("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'projects'")[0]
+    unit = f"coffer-p{last + 1}-add-import"
+    go_on = held_back(unit)
+    call = (str(repository.directory).encode(), "not-yet", variants({"author-name": "C", "author-email": "c@example.org", "test": ["true"], "agents": AGENTS}))
+    adder, added = Person("carol"), []
+    adding = threading.Thread(target=lambda: added.append(adder.manager("AddProject", "(aysa{sv})", call, timeout=120)[0]))
+    adding.start()
+    held(bus, unit)
+    path = f"/org/cofferdam/Cofferdam1/project/{last + 1}"
+    carol.projects.append(path)
+    try:
+        with pytest.raises(CallError) as refused:
+            carol.create_task(path, "Say more")
+        assert refused.value.name == "Busy" and "still being added" in refused.value.message
+        carol.call(path, "Project", "Set", "(a{sv})", (variants({"test": ["false"]}),))
+    finally:
+        go_on()
+        adding.join(120)
+    assert added == [path]
+    assert carol.properties(path, "Project")["Test"] == ["false"], "what was set meanwhile stays"
+    adder.close()
+
+
 @pytest.mark.deadline(200)
 def test_everything_that_was_said_is_told_and_can_be_read(carol, project, coffer):
     task = carol.create_task(project, "Add a note. block-once")

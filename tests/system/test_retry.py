@@ -1,7 +1,11 @@
 """A task that stands still, failed or was cancelled is taken up again, and goes on from what was kept of it."""
 
+import contextlib
+import sqlite3
+
 import pytest
 from gi.repository import GLib
+from moments import until
 from people import CallError, request, variants
 from test_tasks import left_behind, until_done
 
@@ -96,6 +100,20 @@ def test_a_gate_command_that_was_wrong_is_set_right_and_verified_again(carol, pr
     assert "is changed" in as_user("carol", "coffer", "project", "set", name, "--test", "make test").stdout
     retry(task)
     task.until("ready", seconds=120)
+
+
+def test_a_wait_whose_end_cannot_be_stored_ends_when_it_can(carol, project, journal):
+    """Another program holds the store when the wait for a provider is over."""
+    task = carol.create_task(project, "Say more, error-529")
+    task.until("plan-ready")
+    task.accept_plan()
+    assert task.until("parked", seconds=120)
+    with contextlib.closing(sqlite3.connect("/var/lib/cofferdam/cofferd.db", isolation_level=None)) as store:
+        store.execute("BEGIN IMMEDIATE")
+        journal.wait("cannot go on now and is tried again", COFFER_TASK=task.id, seconds=120)
+        store.execute("ROLLBACK")
+    until(lambda: [row["Attempt"] for row in task.runs() if row["Role"] == "writer"][-1] > 1)
+    task.cancel()
 
 
 def test_a_gate_whose_commands_were_taken_away_is_not_green(carol, project):

@@ -1,9 +1,12 @@
 """Agents belong to systemd: stopping, killing or replacing our daemons stops no agent, opens no wall, and counts nothing twice."""
 
+from pathlib import Path
+
 import pytest
-from conftest import run
+from conftest import reload_cofferd, run
 from moments import until
 from people import Person
+from test_waiting import thirsty_agent  # noqa: F401
 from units import active, invocation, sub_state
 
 pytestmark = pytest.mark.deadline(300)
@@ -80,6 +83,81 @@ def test_walls_stand_while_everything_around_them_is_restarted(writing, carol, c
     assert "cofferdam" in run("nft", "list", "tables").stdout
     cofferd.start()
     ends_once(writing, carol)
+
+
+def test_agent_goes_on_while_the_service_manager_executes_itself_again(writing, carol, cofferd):
+    """As each upgrade of systemd or the C library has it do, with cofferd waiting for the turn's end."""
+    before, pid = invocation(writing.unit), cofferd.pid()
+    for _ in range(5):
+        run("systemctl", "daemon-reexec")
+        assert active(writing.unit) and invocation(writing.unit) == before
+    assert cofferd.pid() == pid
+    ends_once(writing, carol)
+
+
+def test_a_task_is_carried_on_while_the_service_manager_executes_itself_again(cofferd, instant_agent, make_repository, carol):
+    """Units start and end all the while."""
+    project = carol.add_project(make_repository("carol"), test=["make test"], agents={"writer": "instant"})
+    task = carol.create_task(project, "Say more", policy={"plan": "auto", "landing": "branch"})
+    for _ in range(6):
+        run("systemctl", "daemon-reexec")
+    task.until("done", seconds=200)
+    assert all(row["Ended"] for row in task.runs())
+
+
+@pytest.fixture
+def spending(cofferd, thirsty_agent, make_repository, carol, bus, hold):  # noqa: F811
+    """A writer with a provider, in the middle of its turn."""
+    provider = carol.add_provider("spent", "openai", "https://203.0.113.1/v1", "a-key")
+    project = carol.add_project(make_repository("carol"), test=["make test"], agents={"planner": "instant", "writer": f"{thirsty_agent}/some-model@spent"})
+    task = carol.create_task(project, hold.word, policy={"plan": "auto"})
+    task.unit, task.provider, task.hold = f"coffer-{task.id}-0-writer-1.service", provider, hold
+    gateway = f"coffer-{task.id}-0-writer-1-gateway.service"
+    bus.until(lambda: active(task.unit) and active(gateway), sender="org.freedesktop.systemd1")
+    yield task
+    again = Person("carol")
+    task.person = again
+    task.cancel()
+    if provider in again.call("/org/cofferdam/Cofferdam1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")[0]:
+        again.call(provider, "Provider", "Remove", "(a{sv})", ({},))
+    again.close()
+
+
+def writer_of(task):
+    return [row for row in task.runs() if row["Role"] == "writer"]
+
+
+def test_a_turn_whose_provider_is_removed_is_waited_for_all_the_same(spending, carol, cofferd):
+    carol.call(spending.provider, "Provider", "Remove", "(a{sv})", ({},))
+    cofferd.kill()
+    cofferd.start()
+    assert active(spending.unit)
+    spending.hold.let_go()
+    spending.person = Person("carol")
+    until(lambda: writer_of(spending)[0]["Ended"])
+    [writer] = writer_of(spending)
+    assert writer["Result"] == "success"
+    # The review is the next turn, which finds no provider.
+    assert spending.until("parked", "ready", seconds=120)
+    assert "turn-ended" in [event[3] for event in spending.events()]
+    spending.person.close()
+
+
+def test_a_turn_whose_agent_is_removed_does_not_run_on_unattended(spending, carol, cofferd):
+    file = Path("/etc/cofferdam/agents/thirsty.toml")
+    text = file.read_text(encoding="utf-8")
+    file.unlink()
+    try:
+        cofferd.kill()
+        cofferd.start()
+        spending.person = Person("carol")
+        assert spending.until("parked", seconds=60) == "blocked" and spending.Waiting[0] == "NoAgent"
+        until(lambda: run("systemctl", "list-units", "--plain", "--no-legend", f"coffer-{spending.id}-*.service").stdout == "")
+        assert [(row["Result"], row["Ended"] > 0) for row in writer_of(spending)] == [("stopped", True)]
+        spending.person.close()
+    finally:
+        file.write_text(text, encoding="utf-8")
+        reload_cofferd()
 
 
 def test_agent_goes_on_while_the_bus_is_started_again(cofferd, instant_agent, make_repository, hold):

@@ -1,11 +1,13 @@
 """A task that waits for a person costs nothing but its files: nothing of it runs, is mounted or holds a loop device."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 from conftest import TESTS, reload_cofferd, run
-from moments import until_nothing_stands
-from people import Person
+from moments import HALT, halt_at, until_halted, until_nothing_stands
+from people import Person, request
 
 pytestmark = pytest.mark.deadline(240)
 
@@ -41,6 +43,27 @@ def test_what_a_daemon_that_died_left_of_a_waiting_task_is_removed(task, cofferd
     run("systemd-run", "--quiet", f"--unit={unit}", "sleep", "infinity")
     cofferd.start()
     until_nothing_stands(task.id)
+
+
+def test_nothing_stands_when_the_step_after_a_turn_cannot_begin(task, cofferd):
+    """The images stay mounted from the turn for the import, which is refused here."""
+    names = Path("/etc/nsswitch.conf")
+    before = names.read_text(encoding="utf-8")
+    halt_at("done", f"coffer-{task.id}-0-writer-1")
+    task.accept_plan()
+    try:
+        until_halted(cofferd)
+        names.write_text(before.replace(" systemd", ""), encoding="utf-8")
+    finally:
+        HALT.unlink(missing_ok=True)
+        os.kill(cofferd.pid(), signal.SIGCONT)
+    try:
+        assert task.until("parked", "ready", seconds=60) == "blocked" and task.Waiting[0] == "Sandbox"
+        until_nothing_stands(task.id)
+    finally:
+        names.write_text(before, encoding="utf-8")
+    task.person.call(task.path, "Task", "Retry", "(a{sv})", (request(),))
+    task.until("ready", seconds=120)
 
 
 @pytest.fixture

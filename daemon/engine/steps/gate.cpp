@@ -208,7 +208,12 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
         fact.run = *id;
       }
       auto ran = co_await runCommand(run, session, command, *identity, began, timeUs);
-      if (!ran) co_return co_await fail(ran.error());
+      if (!ran) {
+        // Nothing that the command stands on is taken away while it may still run.
+        if (auto gone = co_await context.systemd->remove(command.unit + ".service"); !gone)
+          co_return std::unexpected(ran.error());
+        co_return co_await fail(ran.error());
+      }
       os::haltAt("end", command.unit);
       if (*ran)
         end = **ran;

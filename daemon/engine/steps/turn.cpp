@@ -37,7 +37,7 @@ Async<std::expected<void, Error>> prepareCandidate(StepRun& run, const TurnPlan&
 Async<std::expected<void, Error>> makeGood(StepRun& run, TurnPlan& plan, Session& session) {
   auto& context = *run.context;
   if (!plan.session.empty() && !session.holds(homeFolder(plan))) {
-    auto anew = planTurn(run, true);
+    auto anew = planTurn(run, false, true);
     if (!anew) co_return std::unexpected(anew.error());
     plan = std::move(*anew);
   }
@@ -139,14 +139,16 @@ Async<Done> roomToRecord(const StepRun& run) {
 
 Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   auto& context = *run.context;
-  auto groups = co_await spendingGroups(context, run.task.owner);
-  if (!groups) co_return std::unexpected(groups.error());
-  run.ownerGroups = *std::move(groups);
-  auto plan = planTurn(run);
-  if (!plan) co_return std::unexpected(plan.error());
   auto record = context.store->runs().byUnit(run.step.name);
   if (!record) co_return std::unexpected(record.error());
   const bool began = record->has_value();
+  // Whoever may no longer spend a key has spent it where the turn runs.
+  if (auto groups = co_await spendingGroups(context, run.task.owner))
+    run.ownerGroups = *std::move(groups);
+  else if (!began)
+    co_return std::unexpected(groups.error());
+  auto plan = planTurn(run, began);
+  if (!plan) co_return std::unexpected(plan.error());
   if (auto missing = agents::notInstalled(*plan->descriptor); missing && !began)
     co_return std::unexpected(
         Error{ErrorCode::NoAgent, *missing + " Then: coffer retry " + std::to_string(run.task.id) + "."});
@@ -226,7 +228,8 @@ Async<std::expected<StepOutcome, Error>> performTurn(StepRun& run) {
   } else {
     auto ran = co_await runAgent(run, *plan, session, began);
     if (!ran) {
-      co_await session.close();
+      // Nothing that the agent stands on is taken away while it may still run.
+      if (auto gone = co_await context.systemd->remove(run.step.name + ".service")) co_await session.close();
       co_return std::unexpected(ran.error());
     }
     os::haltAt("end", run.step.name);

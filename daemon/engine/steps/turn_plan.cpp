@@ -28,13 +28,13 @@ std::uint64_t turnMicros(const StepRun& run) {
 
 std::string homeFolder(const TurnPlan& plan) { return "home-" + lower(plan.letter); }
 
-std::expected<TurnPlan, Error> planTurn(StepRun& run, bool forgotten) {
+std::expected<TurnPlan, Error> planTurn(StepRun& run, bool began, bool forgotten) {
   TurnPlan plan;
   plan.letter = run.step.conversation;
   const auto role = model::bindingRole(run.task.flow, run.step.role);
   const auto bound = run.task.agents.find(role);
   auto choice = choose(*run.context->store, *run.settings.agents, *run.settings.providers, run.task.owner,
-                       run.ownerGroups, bound == run.task.agents.end() ? "" : bound->second);
+                       run.ownerGroups, bound == run.task.agents.end() ? "" : bound->second, began);
   if (!choice) return std::unexpected(choice.error());
   plan.binding = std::move(choice->binding);
   plan.descriptor = std::move(choice->descriptor);

@@ -124,5 +124,15 @@ TEST_F(ChoiceTest, AKeyThatCannotBeSpentIsNoProvider) {
   EXPECT_EQ(chosen("one/m@mine").error().code, ErrorCode::NoProvider);
 }
 
+TEST_F(ChoiceTest, ATurnThatRunsIsNotLeftAloneBecauseItsProviderIsGone) {
+  describe("one", true);
+  read();
+  const auto choice = choose(*store_, agents_, providers_, kAlice, "one/m", true);
+  ASSERT_TRUE(choice) << choice.error().message;
+  EXPECT_EQ(choice->descriptor.title, "one");
+  EXPECT_FALSE(choice->provider);
+  EXPECT_EQ(choose(*store_, agents_, providers_, kAlice, "nobody/m", true).error().code, ErrorCode::NoAgent);
+}
+
 }  // namespace
 }  // namespace coffer::engine

@@ -1,5 +1,8 @@
 #include "os/async.hpp"
 
+#include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
@@ -89,6 +92,25 @@ TEST(Readable, TellsAnEndOfThePipeFromTimeRunningOut) {
     ::close(pipe[1]);
     sd_event_unref(event);
   }
+}
+
+Detached rest(sd_event* event) { co_await os::pause(event, 3'600'000'000); }
+
+TEST(Pause, GoesOnWhileTheMachineSleeps) {
+  sd_event* event = nullptr;
+  ASSERT_GE(sd_event_new(&event), 0);
+  rest(event);
+  ASSERT_GE(sd_event_run(event, 0), 0);
+  // What the kernel says of the timer that the loop waits on.
+  std::string clocks;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+    std::ifstream info(entry.path());
+    std::string line;
+    while (std::getline(info, line))
+      if (line.starts_with("clockid: ")) clocks += line.substr(9) + " ";
+  }
+  EXPECT_EQ(clocks, std::to_string(CLOCK_BOOTTIME) + " ");
+  sd_event_unref(event);
 }
 
 }  // namespace
