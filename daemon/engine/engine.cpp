@@ -212,6 +212,7 @@ void Engine::told(const model::Task& before, const model::Task& after, const std
   for (const auto& event : events)
     observer_->event(eventView(after.id, event));
   observer_->taskChanged(after.id, after.sequence);
+  if (before.bases != after.bases) observer_->objectChanged(api::ObjectKind::Project, after.project);
   if (after.deleted && !before.deleted) observer_->objectRemoved(api::ObjectKind::Task, after.id, {after.owner, false});
 }
 

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <utility>
 
@@ -15,6 +18,7 @@
 #include "engine/unit_input.hpp"
 #include "model/limits.hpp"
 #include "os/beneath.hpp"
+#include "os/event.hpp"
 #include "os/log.hpp"
 #include "workers/record.hpp"
 
@@ -27,6 +31,9 @@ constexpr const char* kMountedMark = "mounted";
 constexpr const char* kLostMark = "lost";
 // What happened to the images, until everybody knows.
 constexpr const char* kNotice = "notice";
+
+// Between two looks whether a loop device lets go of an image, which nobody is told of.
+constexpr std::chrono::microseconds kAttachedPause{500'000};
 
 struct Image {
   std::string name;  ///< what coffer-walls calls it
@@ -48,6 +55,18 @@ std::unexpected<Error> failed(const std::string& what) {
 bool isThere(const std::string& path) {
   struct stat status{};
   return ::lstat(path.c_str(), &status) == 0;
+}
+
+// Whether a loop device still has the file: what was written in the image may still be on its way to the disk then.
+bool isAttached(const std::string& file) {
+  std::error_code error;
+  for (const auto& device : std::filesystem::directory_iterator("/sys/block", error)) {
+    if (!device.path().filename().string().starts_with("loop")) continue;
+    std::string line;
+    std::ifstream backing(device.path() / "loop/backing_file");
+    if (std::getline(backing, line) && line == file) return true;
+  }
+  return false;
 }
 
 bool isMounted(const std::string& path) {
@@ -173,6 +192,23 @@ std::expected<std::uint64_t, Error> sizeOf(const std::string& path) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
+// An image with a mark and without a mount was cut off, or is only being unmounted still, for somebody who does not
+// know of it any more: nothing but the kernel touches its file then.
+Async<std::expected<void, Error>> untilFree(Context& context, std::uint64_t task, std::string file) {
+  bool told = false;
+  for (std::chrono::microseconds waited{}; isAttached(file); waited += kAttachedPause) {
+    if (waited >= limits::kWriteBackTime)
+      co_return std::unexpected(Error{ErrorCode::Busy, "a loop device of this machine still has the disk image " +
+                                                           file + " (losetup -j " + file +
+                                                           "); it is not touched before"});
+    if (!std::exchange(told, true))
+      log::info("task " + std::to_string(task) + ": its disk image is not touched while a loop device has it: " + file,
+                {{names::kFieldTask, std::to_string(task)}});
+    co_await os::pause(context.event, static_cast<std::uint64_t>(kAttachedPause.count()));
+  }
+  co_return {};
+}
+
 // Checks one image that was cut off; the value is what became of it, as a sentence.
 Async<std::expected<std::string, Error>> recover(Context& context, std::uint64_t task, std::uint32_t owner,
                                                  Image image) {
@@ -204,6 +240,7 @@ Async<std::expected<void, Error>> mountImages(Context& context, std::uint64_t ta
   const bool marked = isThere(directory + "/" + kMountedMark);
   for (const auto& image : images) {
     if (!marked || isMounted(context.places.image(image.name))) continue;
+    if (auto let = co_await untilFree(context, task, directory + "/" + image.file); !let) co_return let;
     auto words = co_await recover(context, task, owner, image);
     if (!words) co_return std::unexpected(words.error());
     told += *words;

@@ -130,7 +130,7 @@ api::ManagerView Engine::manager(const api::Caller& caller) const {
       for (const auto& row : *rows) {
         if (row.needsPerson)
           ++view.waiting;
-        else if (row.parked.empty())
+        else if (row.parked.empty() && !(scheduler_ && scheduler_->waiting(row.id)))
           ++view.running;
       }
     }
@@ -172,13 +172,18 @@ std::expected<api::ProviderView, Error> Engine::provider(std::uint64_t id) const
 
 std::vector<api::AgentView> Engine::agents(const api::Caller& caller) const {
   std::map<std::string, std::uint32_t> running;
-  if (store_)
-    if (const auto runs = store_->runs().open())
-      for (const auto& run : *runs)
-        if (run.start.kind == "turn")
-          if (const auto whose = owner(api::ObjectKind::Task, run.start.task);
-              whose && (caller.uid == 0 || whose->uid == caller.uid))
-            ++running[run.start.agent];
+  if (store_) {
+    store::TaskFilter filter;
+    if (caller.uid != 0) filter.owner = caller.uid;
+    filter.ended = false;
+    const auto rows = store_->tasks().list(filter, 0, limits::kLiveObjects);
+    for (const auto& row : rows.value_or(std::vector<store::TaskRow>{})) {
+      if (!row.parked.empty() || row.needsPerson) continue;
+      const auto runs = store_->runs().ofTask(row.id);
+      for (const auto& run : runs.value_or(std::vector<store::Run>{}))
+        if (run.start.kind == "turn" && run.end.ended == 0) ++running[run.start.agent];
+    }
+  }
   std::vector<api::AgentView> list;
   for (const auto& [name, descriptor] : agents_.all()) {
     api::AgentView view;
@@ -292,7 +297,8 @@ std::expected<api::Content, Error> Engine::text(std::uint64_t id, const std::str
     if (!run && what != "log" && ofGate != gate) continue;
     if (what == "log" && it->end.ended == 0) return growing(context_.places.image(outputImage(id)), it->start.unit);
     const auto directory = ofGate ? context_.places.logs(id) : context_.places.transcripts(id);
-    if (auto content = fileContent(directory, it->start.step, {})) return content;
+    auto content = fileContent(directory, it->start.step, {});
+    if (content || content.error().code != ErrorCode::NotFound) return content;
   }
   return none(what);
 }

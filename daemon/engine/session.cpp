@@ -17,6 +17,7 @@
 #include "engine/unit_input.hpp"
 #include "model/limits.hpp"
 #include "os/beneath.hpp"
+#include "os/event.hpp"
 #include "os/log.hpp"
 
 namespace coffer::engine {
@@ -207,13 +208,13 @@ Async<std::expected<void, Error>> Session::close(bool keepImages) {
   }
   note(context_.walls->unmountWorkspace(spec_.run));
   for (const auto& name : spec_.temporary) {
-    // Bounded parts: a tree of an agent's making must not hold up whoever else asks coffer-walls for something.
-    for (auto gone = context_.walls->removeDirectory(taskImage(spec_.task), name); !gone || !*gone;
-         gone = context_.walls->removeDirectory(taskImage(spec_.task), name)) {
-      if (gone) continue;
-      if (gone.error().code != ErrorCode::NotFound) note(std::unexpected(gone.error()));
-      break;
+    // In bounded parts, and everybody else has a turn between two of them: it is a tree of an agent's making.
+    auto gone = context_.walls->removeDirectory(taskImage(spec_.task), name);
+    while (gone && !*gone) {
+      co_await os::pause(context_.event, 0);
+      gone = context_.walls->removeDirectory(taskImage(spec_.task), name);
     }
+    if (!gone && gone.error().code != ErrorCode::NotFound) note(std::unexpected(gone.error()));
   }
   if (keepImages) co_return result;
   note(unmountImages(context_, spec_.task));

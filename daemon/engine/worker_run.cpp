@@ -37,16 +37,40 @@ std::expected<Records, Error> readReport(const std::string& output, const std::s
   return std::move(*report);
 }
 
+// An owner's whole history takes longer than anything an agent leaves in one turn.
+std::uint64_t secondsOf(const WorkerRun& run) {
+  return run.program == "coffer-repository" ? limits::kRepositorySeconds : limits::kCollectSeconds;
+}
+
 Error endError(const WorkerRun& run, const sandbox::UnitEnd& end) {
   if (end.result == "timeout")
-    return {ErrorCode::Environment, run.program + " " + run.verb + " did not end in " +
-                                        std::to_string(run.runtimeUs / 1'000'000) + " seconds and was stopped"};
+    return {ErrorCode::Environment, run.program + " " + run.verb + " did not end in " + std::to_string(secondsOf(run)) +
+                                        " seconds and was stopped"};
   if (end.result == "oom-kill") return {ErrorCode::Environment, run.program + " " + run.verb + " ran out of memory"};
   return {ErrorCode::Internal, run.program + " " + run.verb + " failed (" + end.result + ", status " +
                                    std::to_string(end.status) + "); journalctl -u " + run.unit + " says more"};
 }
 
 }  // namespace
+
+sandbox::Unit unitOf(const WorkerRun& run, std::string in, std::string out) {
+  sandbox::SealedSpec spec;
+  spec.name = run.unit;
+  spec.slice = run.slice;
+  spec.identity = run.identity;
+  spec.command = {{"/usr/libexec/cofferdam/" + run.program, run.verb}};
+  spec.limits.runtimeUs = secondsOf(run) * 1'000'000;
+  spec.limits.memoryBytes = run.memoryBytes;
+  spec.limits.tasks = run.tasks;
+  spec.limits.fileBytes = run.fileBytes;
+  spec.in = std::move(in);
+  spec.out = std::move(out);
+  spec.readOnly = run.readOnly;
+  spec.writable = run.writable;
+  spec.locked = run.locked;
+  spec.pinned = run.pinned;
+  return run.asOwner ? sandbox::ownerUnit(spec) : sandbox::workerUnit(spec);
+}
 
 Async<std::expected<WorkerResult, Error>> runWorker(sandbox::Systemd& systemd, Places places, WorkerRun run) {
   co_await systemd.remove(run.unit + ".service");
@@ -65,22 +89,7 @@ Async<std::expected<WorkerResult, Error>> runWorker(sandbox::Systemd& systemd, P
   auto out = makeOutput(places, run.unit, run.identity.uid, points);
   if (!out) co_return std::unexpected(out.error());
 
-  sandbox::SealedSpec spec;
-  spec.name = run.unit;
-  spec.slice = run.slice;
-  spec.identity = run.identity;
-  spec.command = {{"/usr/libexec/cofferdam/" + run.program, run.verb}};
-  spec.limits.runtimeUs = run.runtimeUs;
-  spec.limits.memoryBytes = run.memoryBytes;
-  spec.limits.tasks = run.tasks;
-  spec.limits.fileBytes = run.fileBytes;
-  spec.in = *in;
-  spec.out = *out;
-  spec.readOnly = run.readOnly;
-  spec.writable = run.writable;
-  spec.locked = run.locked;
-  spec.pinned = run.pinned;
-  auto unit = std::make_shared<sandbox::Unit>(run.asOwner ? sandbox::ownerUnit(spec) : sandbox::workerUnit(spec));
+  const auto unit = std::make_shared<sandbox::Unit>(unitOf(run, *in, *out));
 
   std::expected<WorkerResult, Error> result = std::unexpected(Error{});
   if (auto started = co_await systemd.startUnit(unit); !started) {

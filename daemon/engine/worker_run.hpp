@@ -29,7 +29,6 @@ struct WorkerRun {
   std::vector<std::string> locked;      ///< paths inside that stay read-only
   std::vector<std::string> pinned;      ///< paths inside that stay where they are
   std::vector<InputFile> files;         ///< beside the request
-  std::uint64_t runtimeUs = 600'000'000;
   std::uint64_t memoryBytes = std::uint64_t{4} << 30U;
   std::uint64_t tasks = 256;
   std::uint64_t fileBytes = 0;  ///< largest file it may write; 0: no limit of its own
@@ -41,6 +40,9 @@ struct WorkerResult {
   Records report;
   std::string output;
 };
+
+/// The unit of a worker whose input and output are there.
+sandbox::Unit unitOf(const WorkerRun& run, std::string in, std::string out);
 
 /// Runs a worker to its end and reads its report. A worker is a function of its input: one that was cut off is simply
 /// run again, so an old unit of that name is removed first. A refusal of the worker comes back as its own error; a

@@ -136,6 +136,10 @@ inline constexpr int kListenBacklog = 256;
 /// Then it is Busy.
 inline constexpr std::chrono::milliseconds kUnmountWait{250};
 
+/// How long is waited for an image whose unmount has begun: what was written in it goes to the disk first, and nothing
+/// touches its file before. At the limit the step fails, and the next one waits again.
+inline constexpr std::chrono::seconds kWriteBackTime{600};
+
 /// How long one request may remove files of an agent; it is asked again until the directory is gone.
 inline constexpr std::chrono::milliseconds kRemoveTime{200};
 
@@ -145,6 +149,9 @@ inline constexpr int kLoopAttempts = 64;
 /// Seconds a repository worker may run (an owner's whole history is the longest). At the limit it ends, and the step
 /// fails.
 inline constexpr unsigned kRepositorySeconds = 1800;
+
+/// Seconds a worker may run that reads what an agent left in one turn. At the limit it ends, and the turn has failed.
+inline constexpr unsigned kCollectSeconds = 600;
 
 /// Bytes of a pack that holds an owner's base snapshot. A larger one is refused with TooLarge.
 inline constexpr std::uint64_t kSnapshotPackBytes = 16ULL << 30;
@@ -229,6 +236,14 @@ inline constexpr std::size_t kGatewayErrorBytes = 64 * 1024;
 
 /// Connections of a sandbox to its gateway at once. More wait in the listener's queue.
 inline constexpr std::size_t kGatewayConnections = 64;
+
+/// Bytes of memory of a sandbox's gateway, and of its resolver, which hold what an agent sends them. At the limit the
+/// one that has them ends and is started again: no other of the user's agents pays for them.
+inline constexpr std::uint64_t kGatewayMemory = 1024ULL * 1024 * 1024;
+inline constexpr std::uint64_t kResolverMemory = 128ULL * 1024 * 1024;
+
+/// Processes and threads of a gateway, and of a resolver: each has one, and a second to look up names.
+inline constexpr std::uint64_t kServerProcesses = 16;
 
 /// Idle connections to a provider that a gateway keeps for its next request.
 inline constexpr std::size_t kGatewayIdleConnections = 8;

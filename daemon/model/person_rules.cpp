@@ -2,6 +2,7 @@
 #include "model/rules.hpp"
 #include "model/ruling.hpp"
 #include "model/spelling.hpp"
+#include "model/visible_text.hpp"
 
 namespace coffer::model {
 

@@ -4,6 +4,7 @@
 
 #include "model/limits.hpp"
 #include "model/step_payload.hpp"
+#include "model/visible_text.hpp"
 #include "model/work_digest.hpp"
 
 namespace coffer::model {
@@ -16,13 +17,7 @@ std::string standing(const Task& task) {
   return text;
 }
 
-std::string shortened(std::string_view text, std::size_t bytes) {
-  if (text.size() <= bytes) return std::string(text);
-  std::size_t end = bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
-    --end;
-  return std::string(text.substr(0, end));
-}
+std::string shortened(std::string_view text) { return shortened(text, limits::kWordsBytes); }
 
 void Ruling::tell(std::string type, Payload payload) {
   Event event{.sequence = 0, .at = at_, .type = std::move(type), .payload = std::move(payload)};

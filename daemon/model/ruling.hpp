@@ -63,7 +63,7 @@ class Ruling {
 std::string nameOf(const Task& task);
 /// "writing, parked: question"
 std::string standing(const Task& task);
-/// At most so many bytes of a text, cut between characters.
-std::string shortened(std::string_view text, std::size_t bytes = limits::kWordsBytes);
+/// As much of a sentence as an event keeps.
+std::string shortened(std::string_view text);
 
 }  // namespace coffer::model

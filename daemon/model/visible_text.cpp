@@ -87,4 +87,12 @@ std::string visibleText(std::string_view text) {
   return result;
 }
 
+std::string shortened(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  std::size_t end = bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+    --end;
+  return std::string(text.substr(0, end));
+}
+
 }  // namespace coffer::model

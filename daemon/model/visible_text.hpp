@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,8 @@ namespace coffer::model {
 /// byte that is not UTF-8 as `<0xFF>`. Line feeds and tabs stay; a carriage return before a line feed is dropped. Pure
 /// and total.
 std::string visibleText(std::string_view text);
+
+/// At most so many bytes of a text that is UTF-8, cut between characters.
+std::string shortened(std::string_view text, std::size_t bytes);
 
 }  // namespace coffer::model

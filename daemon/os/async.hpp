@@ -85,7 +85,8 @@ struct Detached {
 };
 
 /// The other half of a callback: one side awaits, the other sets the value once. A copy is another reference to the
-/// same promise; setting it twice keeps the first value, and setting it when nobody awaits any more is harmless.
+/// same promise; setting it twice keeps the first value, and setting it before or without anybody's awaiting it is
+/// harmless. Who awaits must not be destroyed before it is set: it would be resumed all the same.
 template <typename T>
 class Completion {
  public:

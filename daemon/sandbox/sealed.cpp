@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dbus/names.hpp"
+#include "model/limits.hpp"
 
 namespace coffer::sandbox {
 namespace {
@@ -232,6 +233,8 @@ Unit gatewayUnit(const GatewaySpec& spec) {
   SealedSpec sealed = spec.sealed;
   for (const char* file : {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"})
     sealed.readOnly.push_back({file, file, true});
+  sealed.limits.memoryBytes = limits::kGatewayMemory;
+  sealed.limits.tasks = limits::kServerProcesses;
   Unit unit = worker(sealed);
   families(unit, {"AF_INET", "AF_INET6"});
   serves(unit);
@@ -240,7 +243,10 @@ Unit gatewayUnit(const GatewaySpec& spec) {
 }
 
 Unit resolverUnit(const SealedSpec& spec) {
-  Unit unit = worker(spec);
+  SealedSpec sealed = spec;
+  sealed.limits.memoryBytes = limits::kResolverMemory;
+  sealed.limits.tasks = limits::kServerProcesses;
+  Unit unit = worker(sealed);
   noNetwork(unit);
   families(unit, {"AF_INET"});
   serves(unit);

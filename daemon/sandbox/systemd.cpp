@@ -499,16 +499,6 @@ Async<std::expected<void, Error>> Systemd::remove(std::string name) {
   co_return {};
 }
 
-Async<std::expected<void, Error>> Systemd::kill(std::string name, int signal) {
-  auto message = methodCall(kPath, kManager, "KillUnit");
-  if (!message) co_return std::unexpected(message.error());
-  if (const int r = sd_bus_message_append(message->get(), "ssi", name.c_str(), "main", signal); r < 0)
-    co_return failed("cannot signal " + name, r);
-  auto answer = co_await call(*message);
-  if (!answer && answer.error().code != ErrorCode::NotFound) co_return std::unexpected(answer.error());
-  co_return {};
-}
-
 Async<std::expected<std::vector<std::string>, Error>> Systemd::list(std::string pattern) {
   auto message = methodCall(kPath, kManager, "ListUnitsByPatterns");
   if (!message) co_return std::unexpected(message.error());

@@ -17,7 +17,7 @@ std::expected<std::vector<Finding>, Error> Findings::ofTask(std::uint64_t task) 
   std::vector<Finding> findings;
   auto row = database_.query(
       "SELECT task, run, id, round, source, severity, blocking, path, line, title, text FROM findings WHERE task = ? "
-      "ORDER BY row",
+      "ORDER BY round DESC, row",
       task);
   while (row.next())
     findings.push_back({.task = row.number(0),

@@ -114,6 +114,12 @@ std::expected<void, Error> Projects::set(const Project& project) {
   return transaction.finish();
 }
 
+std::expected<void, Error> Projects::setBase(std::uint64_t id, const std::string& commit) {
+  Database::Transaction transaction(database_);
+  database_.run("UPDATE projects SET base = ? WHERE id = ? AND removed = 0", commit, id);
+  return transaction.finish();
+}
+
 std::expected<void, Error> Projects::remove(std::uint64_t id) {
   Database::Transaction transaction(database_);
   if (auto row = database_.query("SELECT id FROM tasks WHERE project = ? AND ended = 0 LIMIT 1", id); row.next())

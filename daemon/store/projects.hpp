@@ -18,7 +18,7 @@ struct Project {
   std::string directory;  ///< bytes
   std::string authorName;
   std::string authorEmail;
-  std::string base;  ///< branch tasks start from; empty = HEAD
+  std::string base;  ///< commit that was last taken from the repository; empty until the first was
   std::uint64_t created = 0;
   bool removed = false;
   std::vector<std::string> build;
@@ -39,6 +39,8 @@ class Projects {
   std::expected<std::uint64_t, Error> add(const Project& project);
   /// Writes everything but id, owner and created. Errors: UnknownObject, NameTaken.
   std::expected<void, Error> set(const Project& project);
+  /// The commit that was taken from it last; without effect on one that was removed.
+  std::expected<void, Error> setBase(std::uint64_t id, const std::string& commit);
   /// Keeps the row for the history. Errors: UnknownObject; Busy while a task of it has not ended.
   std::expected<void, Error> remove(std::uint64_t id);
 

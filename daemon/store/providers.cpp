@@ -82,13 +82,6 @@ std::expected<void, Error> Providers::setKeyPresent(std::uint64_t id, bool prese
   return transaction.finish();
 }
 
-std::expected<void, Error> Providers::setProblem(std::uint64_t id, const std::string& problem) {
-  Database::Transaction transaction(database_);
-  database_.run("UPDATE providers SET problem = ? WHERE id = ? AND removed = 0", problem, id);
-  refuseUnchanged(id);
-  return transaction.finish();
-}
-
 std::expected<void, Error> Providers::setSpenders(std::uint64_t id, const std::vector<std::uint32_t>& users,
                                                   const std::vector<std::uint32_t>& groups) {
   Database::Transaction transaction(database_);

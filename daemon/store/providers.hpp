@@ -34,7 +34,6 @@ class Providers {
   /// Another base URL. Whether it was another: then the key no longer counts as present. Errors: UnknownObject.
   std::expected<bool, Error> setBaseUrl(std::uint64_t id, const std::string& baseUrl);
   std::expected<void, Error> setKeyPresent(std::uint64_t id, bool present, const std::string& hint);
-  std::expected<void, Error> setProblem(std::uint64_t id, const std::string& problem);
   std::expected<void, Error> setSpenders(std::uint64_t id, const std::vector<std::uint32_t>& users,
                                          const std::vector<std::uint32_t>& groups);
   std::expected<void, Error> remove(std::uint64_t id);

@@ -9,7 +9,7 @@ namespace coffer::store {
 
 /// What is recorded before the unit of a run is asked for.
 struct RunStart {
-  std::uint64_t task = 0;  ///< 0 = of no task (an agent's test)
+  std::uint64_t task = 0;  ///< an agent's test has the number of a task that is never made
   std::string step;        ///< name of the step it is done for
   std::string kind;        ///< turn, gate, review, worker, gateway, ...
   std::string role;

@@ -91,14 +91,4 @@ std::expected<std::vector<Run>, Error> Runs::ofTask(std::uint64_t task) {
   return transaction.finish(all(database_.query(COFFER_RUN_COLUMNS "WHERE task = ? ORDER BY id", task)));
 }
 
-std::expected<std::vector<Run>, Error> Runs::ofStep(const std::string& step) {
-  Database::Transaction transaction(database_, false);
-  return transaction.finish(all(database_.query(COFFER_RUN_COLUMNS "WHERE step = ? ORDER BY id", step)));
-}
-
-std::expected<std::vector<Run>, Error> Runs::open() {
-  Database::Transaction transaction(database_, false);
-  return transaction.finish(all(database_.query(COFFER_RUN_COLUMNS "WHERE ended = 0 ORDER BY id")));
-}
-
 }  // namespace coffer::store

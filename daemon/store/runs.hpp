@@ -22,9 +22,6 @@ class Runs {
 
   std::expected<std::optional<Run>, Error> byUnit(const std::string& unit);
   std::expected<std::vector<Run>, Error> ofTask(std::uint64_t task);
-  std::expected<std::vector<Run>, Error> ofStep(const std::string& step);
-  /// The runs that have no end yet.
-  std::expected<std::vector<Run>, Error> open();
 
  private:
   Database& database_;

@@ -8,7 +8,6 @@
 #include "model/limits.hpp"
 #include "model/spelling.hpp"
 #include "store/payload_json.hpp"
-#include "store/runs.hpp"
 #include "store/texts.hpp"
 
 namespace coffer::store {
@@ -69,7 +68,6 @@ std::expected<Appended, Error> Tasks::append(const model::Task& task, Append wha
   }
   for (const auto& text : what.texts)
     static_cast<void>(Texts(database_).keep(appended.task.id, text));
-  if (what.runEnd) static_cast<void>(Runs(database_).end(*what.runEnd));
   for (const auto& finding : what.findings)
     static_cast<void>(Findings(database_).add(finding));
   if (!what.events.empty()) project(appended.task);

@@ -11,7 +11,6 @@
 #include "store/database.hpp"
 #include "store/findings.hpp"
 #include "store/requests.hpp"
-#include "store/run.hpp"
 
 namespace coffer::store {
 
@@ -19,7 +18,6 @@ namespace coffer::store {
 struct Append {
   std::vector<model::Event> events;  ///< as decide() gave them
   std::vector<std::string> texts;    ///< those the events name by digest
-  std::optional<RunEnd> runEnd;      ///< the record of the run the fact is about
   std::vector<Finding> findings;
   std::optional<RequestAnswer> request;
   bool fromPerson = false;  ///< refused while the disk has less left than limits::kStoreReserveBytes

@@ -68,6 +68,8 @@ def test_a_users_tasks_at_once_are_bounded(carol, project, setting, journal, bus
     second = carol.create_task(project, "Say more")
     journal.wait("It waits for another task of its owner", COFFER_TASK=second.id)
     assert second.Waiting[0] == "user-slot"
+    manager = carol.properties("/org/cofferdam/Cofferdam1", "Manager")
+    assert (manager["Running"], manager["Waiting"]) == (1, 0), "what waits for a place has nothing running"
     first.cancel()
     second.until("plan-ready")
 

@@ -111,3 +111,24 @@ def test_an_image_that_cannot_be_mended_is_made_anew_from_the_last_import_and_th
     # A new home: the agent that was told its old session would have refused it.
     writer = [row for row in task.runs() if row["Role"] == "writer" and row["Result"] == "success"]
     assert len(writer) == 2
+
+
+def test_an_image_that_a_loop_device_still_has_is_not_checked(carol, project, journal, until_file):
+    """As while it is written back: the mark is there, the mount is gone, and the kernel still writes to the file."""
+    task = carol.create_task(project, "ask")
+    assert task.until("parked") == "question"
+    until_file(image(task).with_name("mounted"), gone=True)
+    device = run("losetup", "--find", "--show", image(task)).stdout.strip()
+    try:
+        image(task).with_name("mounted").touch()
+        task.reply("the first")
+        journal.wait("its disk image is not touched while a loop device has it", COFFER_TASK=task.id)
+        assert not active(f"coffer-{task.id}-0-fsck-image-1.service")
+        assert not journal.entries(_SYSTEMD_UNIT=f"coffer-{task.id}-0-fsck-image-1.service")
+        assert image(task).stat().st_uid == 0, "it was given to a check"
+        assert carol.properties(project, "Project")["Name"], "nobody else waits with it"
+    finally:
+        run("losetup", "--detach", device)
+    task.until("plan-ready")
+    assert journal.entries(_SYSTEMD_UNIT=f"coffer-{task.id}-0-fsck-image-1.service")
+    task.cancel()

@@ -39,6 +39,31 @@ def until_done(task):
     assert left_behind(task) == []
 
 
+def test_a_projects_base_is_the_commit_that_was_taken_last(carol, project, repository):
+    assert carol.properties(project, "Project")["Base"] == repository.head()
+    repository.commit("More", **{"more.txt": "more\n"})
+    task = carol.create_task(project, "Say more")
+    task.until("plan-ready")
+    assert carol.properties(project, "Project")["Base"] == repository.head() == task.Base
+    task.cancel()
+
+
+def test_of_a_long_log_of_the_gate_the_end_is_shown(carol, cofferd, instant_agent, make_repository):
+    lots = "head -c 2500000 /dev/zero | tr '\\0' x | fold -w 99"
+    path = carol.add_project(make_repository("carol", name="talkative"), test=[f"{lots}; echo said {n}" for n in range(5)], agents=AGENTS)
+    try:
+        task = carol.create_task(path, "Say more")
+        task.until("plan-ready")
+        task.accept_plan()
+        task.until("ready", seconds=180)
+        log, _ = task.text("gate")
+        assert 8_000_000 < len(log) <= 8 * 1024 * 1024
+        assert "bytes before this are left out]\n" in log.splitlines(keepends=True)[0]
+        assert log.endswith("said 4\n[ok]\n") and "said 1\n[ok]" in log
+    finally:
+        carol.end_project(path)
+
+
 def test_default_flow_with_a_red_gate_and_a_blocking_review(carol, project, repository):
     before = repository.head()
     task = carol.create_task(project, "Say more, fail-build, block-once")

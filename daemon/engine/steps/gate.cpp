@@ -7,6 +7,7 @@
 #include "agents/turn_command.hpp"
 #include "engine/keep.hpp"
 #include "engine/session.hpp"
+#include "engine/shown_end.hpp"
 #include "engine/step_run.hpp"
 #include "model/digest.hpp"
 #include "model/limits.hpp"
@@ -23,7 +24,7 @@ struct GateCommand {
 };
 
 // The last part of a command's output: bytes that are moved, and told as they are.
-std::string tail(const std::string& path, std::size_t limit) {
+std::string outputEnd(const std::string& path, std::size_t limit) {
   Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status{};
   if (!file || ::fstat(file.get(), &status) < 0) return {};
@@ -32,8 +33,7 @@ std::string tail(const std::string& path, std::size_t limit) {
   std::string bytes(want, '\0');
   const auto got = ::pread(file.get(), bytes.data(), want, static_cast<off_t>(size - want));
   bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  if (size > limit) bytes = "[" + std::to_string(size - limit) + " bytes before this are left out]\n" + bytes;
-  return bytes;
+  return size > limit ? leftOut(size - limit) + bytes : bytes;
 }
 
 std::string indented(std::string_view text) {
@@ -173,7 +173,7 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
   fact.step = run.step.name;
   fact.candidate = run.step.candidate;
   fact.green = true;
-  std::string log;
+  ShownEnd log(limits::kLogShownBytes);
   std::string feedback;
   // The checkout is made once, before the first command begins; a command that began stands on it already.
   auto first = context.store->runs().byUnit(commands.front().unit);
@@ -241,10 +241,10 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
       interrupted.fact = model::StepInterrupted{run.step.name};
       co_return interrupted;
     }
-    const auto output = tail(session.outputFile(command.unit, "out"), limits::kGateLogBytes);
-    log += "$ " + command.text + "\n" + output + (output.empty() || output.back() == '\n' ? "" : "\n");
+    const auto output = outputEnd(session.outputFile(command.unit, "out"), limits::kGateLogBytes);
+    log.add("$ " + command.text + "\n" + output + (output.empty() || output.back() == '\n' ? "" : "\n"));
     if (end.success()) {
-      log += "[ok]\n";
+      log.add("[ok]\n");
       continue;
     }
     fact.green = false;
@@ -254,17 +254,17 @@ Async<std::expected<StepOutcome, Error>> performGate(StepRun& run) {
     if (end.result == "oom-kill") why = "it used more memory than the task may";
     if (end.result == "signal") why = "it was killed by signal " + std::to_string(end.status);
     fact.environment = end.result == "timeout" || end.result == "oom-kill";
-    log += "[" + why + "]\n";
+    log.add("[" + why + "]\n");
     fact.causes = "`" + command.text + "` failed: " + why;
     feedback = "The gate ran the project's commands on a fresh checkout of your commits. This one failed (" + why +
                "):\n\n    $ " + command.text + "\n\nThe end of its output:\n\n" +
-               indented(tail(session.outputFile(command.unit, "out"), limits::kFeedbackLogBytes));
+               indented(outputEnd(session.outputFile(command.unit, "out"), limits::kFeedbackLogBytes));
     break;
   }
 
   if (auto made = makePath(context.places.logs(run.task.id)); !made) co_return co_await fail(made.error());
   if (auto logs = os::openDirectory(context.places.logs(run.task.id)))
-    static_cast<void>(os::writeFile(logs->get(), run.step.name, log, 0444));
+    static_cast<void>(os::writeFile(logs->get(), run.step.name, log.text(), 0444));
   StepOutcome outcome;
   outcome.session = std::move(held);
   if (!feedback.empty()) {

@@ -100,6 +100,10 @@ Async<std::expected<Snapshot, Error>> takeCommit(StepRun& run, std::string ref) 
     if (!kept) co_return std::unexpected(kept.error());
   }
   static_cast<void>(removeOutput(places, run.unit("export")));
+  // A project that is being added has its first one when all of it is there.
+  if (run.task.id)
+    if (auto noted = context.store->projects().setBase(run.project.id, snapshot.commit); !noted)
+      co_return std::unexpected(noted.error());
   co_return snapshot;
 }
 

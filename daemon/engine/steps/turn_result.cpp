@@ -181,7 +181,7 @@ void takeReview(StepOutcome& outcome, model::TurnEnded& fact, const Records& rep
     finding.source = "reviewer";
     finding.id = parts->get("id");
     finding.severity = parts->get("severity");
-    finding.blocking = finding.severity == "error";
+    finding.blocking = parts->number("blocking") == 1;
     finding.path = parts->get("path");
     finding.line = parts->number("line");
     finding.title = parts->get("title");

@@ -111,14 +111,11 @@ void OutputReader::apply(const agents::LineRule& rule, JsonPlace place) {
   count(place, rule.output, &TokenCounts::output);
 }
 
-agents::ErrorClass classify(const agents::Protocol& protocol, std::uint64_t gatewayStatus, std::uint64_t agentStatus,
-                            std::string_view error) {
+agents::ErrorClass classify(const agents::Protocol& protocol, std::uint64_t status, std::string_view error) {
   using agents::ErrorClass;
-  for (const auto status : {gatewayStatus, agentStatus}) {
-    if (status == 429) return ErrorClass::RateLimit;
-    if (status == 401 || status == 403) return ErrorClass::Auth;
-    if (status >= 500) return ErrorClass::Overloaded;
-  }
+  if (status == 429) return ErrorClass::RateLimit;
+  if (status == 401 || status == 403) return ErrorClass::Auth;
+  if (status >= 500) return ErrorClass::Overloaded;
   const auto text = lower(error);
   for (const auto& rule : protocol.errors)
     if (text.contains(lower(rule.contains))) return rule.errorClass;

@@ -45,9 +45,7 @@ class OutputReader {
   AgentOutput output_;
 };
 
-/// The class of a failed turn's error: the status the gateway saw, else the one the agent told, else the descriptor's
-/// words.
-agents::ErrorClass classify(const agents::Protocol& protocol, std::uint64_t gatewayStatus, std::uint64_t agentStatus,
-                            std::string_view error);
+/// The class of a failed turn's error: the status that the agent told, else the descriptor's words.
+agents::ErrorClass classify(const agents::Protocol& protocol, std::uint64_t status, std::string_view error);
 
 }  // namespace coffer::collector

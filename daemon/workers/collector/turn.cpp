@@ -90,9 +90,19 @@ void addOutcome(Records& report, const Records& request, const agents::Protocol&
     text = request.has("exit") ? "it ended with exit status " + std::string(request.get("exit")) + " and said nothing"
                                : "it did not end by itself (" + std::string(request.get("result")) + ")";
   report.add("outcome", std::string_view("failed"));
-  report.add("error-class", agents::errorClassName(classify(protocol, request.number("gateway-status"), output.status,
+  report.add("error-class", agents::errorClassName(classify(protocol, output.status,
                                                             output.error.empty() ? standardError : output.error)));
   report.add("error-text", text);
+}
+
+/// `question`: a question comes before everything else, also one that cannot be read; blank ones are none.
+void addQuestion(Records& report, const Exchange& exchange) {
+  if (const auto* question = exchange.find("question.md")) {
+    if (question->find_first_not_of(" \r\n\t") != std::string::npos) report.add("question", *question);
+  } else if (const auto why = exchange.refusal("question.md"); !why.empty()) {
+    report.add("question", "The agent left a question that cannot be shown: " + std::string(why) +
+                               ". Reply with what it may need to know, or that it shall ask again, more briefly.\n");
+  }
 }
 
 /// `plan` (the exact bytes), `plan.kind`, `plan.summary`, `plan.criterion` xN, `plan.module` xN,
@@ -116,14 +126,9 @@ void addPlan(Records& report, const Exchange& exchange) {
   if (!plan.refusal.empty()) report.add("plan.refusal", plan.refusal);
 }
 
-bool blocks(std::string_view severity, std::string_view threshold) {
-  const auto rank = [](std::string_view word) { return word == "error" ? 2 : word == "warning" ? 1 : 0; };
-  return rank(severity) >= rank(threshold.empty() ? "error" : threshold);
-}
-
-/// `review` (the exact bytes), `review.checked` xN, `finding` xN as records (id, severity, path, line, title, text),
-/// `review.blocking` and `review.findings` as counts, and `review.refusal` when it cannot be read.
-void addReview(Records& report, const Exchange& exchange, std::string_view threshold) {
+/// `review` (the exact bytes), `review.checked` xN, `finding` xN as records (id, severity, blocking 1 where it is,
+/// path, line, title, text), and `review.refusal` when it cannot be read.
+void addReview(Records& report, const Exchange& exchange) {
   const auto* bytes = exchange.find("review.json");
   if (bytes == nullptr) {
     const auto why = exchange.refusal("review.json");
@@ -138,20 +143,17 @@ void addReview(Records& report, const Exchange& exchange, std::string_view thres
   }
   for (const auto& sentence : review.checked)
     report.add("review.checked", sentence);
-  std::uint64_t blocking = 0;
   for (const auto& finding : review.findings) {
     Records records;
     records.add("id", finding.id);
     records.add("severity", finding.severity);
+    if (finding.severity == "error") records.add("blocking", 1);
     records.add("path", finding.path);
     records.add("line", finding.line);
     records.add("title", finding.title);
     records.add("text", finding.text);
     report.add("finding", records.serialize());
-    if (blocks(finding.severity, threshold)) ++blocking;
   }
-  report.add("review.blocking", blocking);
-  report.add("review.findings", std::uint64_t{review.findings.size()});
 }
 
 }  // namespace
@@ -171,6 +173,9 @@ workers::Outcome collectTurn(const workers::Job& job) {
     transcript.note("standard error:");
     transcript.output(standardError);
   }
+  const auto exchange = Exchange::read(job.in + "/exchange");
+  for (const auto& [file, sentence] : exchange.refusals())
+    transcript.note("not taken from /task/out: " + sentence);
   if (!transcript.finish() || ::fsync(transcriptFile.get()) != 0) return workers::fault("cannot write the transcript");
 
   Records report;
@@ -183,14 +188,10 @@ workers::Outcome collectTurn(const workers::Job& job) {
   report.add("lines.too-long", output.tooLong);
   if (transcript.leftOut() > 0) report.add("transcript.left-out", transcript.leftOut());
 
-  const auto exchange = Exchange::read(job.in + "/exchange");
-  // A question comes before everything else; blank ones are none.
-  if (const auto* question = exchange.find("question.md");
-      question != nullptr && question->find_first_not_of(" \r\n\t") != std::string::npos)
-    report.add("question", *question);
+  addQuestion(report, exchange);
   const auto role = job.request.get("role");
   if (role == "planner") addPlan(report, exchange);
-  if (role == "reviewer") addReview(report, exchange, job.request.get("threshold"));
+  if (role == "reviewer") addReview(report, exchange);
   constexpr std::array kTexts =
       std::to_array<std::pair<std::string_view, std::string_view>>({{"answer.md", "answer"},
                                                                     {"criteria.md", "criteria"},
@@ -199,8 +200,6 @@ workers::Outcome collectTurn(const workers::Job& job) {
                                                                     {"history-request.md", "history-request"}});
   for (const auto& [file, key] : kTexts)
     if (const auto* bytes = exchange.find(file)) report.add(key, *bytes);
-  for (const auto& [file, sentence] : exchange.refusals())
-    report.add("exchange.refused", sentence);
   return report;
 }
 

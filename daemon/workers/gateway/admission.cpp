@@ -45,11 +45,11 @@ std::expected<Route, Refusal> admit(const RequestParser& parser, const Server& s
     return std::unexpected(Refusal{401, "authentication_error", "The key is not the one this sandbox was given."});
   if (!head[http::field::content_encoding].empty())
     return std::unexpected(Refusal{415, "encoding_not_supported", "Compressed request bodies are not taken here."});
-  if (!found->generates) return found;
+  // Also what costs no tokens goes out with the real key, and is written down.
   if (server.usage.full())
     return std::unexpected(
         Refusal{429, "insufficient_quota", "This run has made as many model requests as one run may make."});
-  if (server.settings.budget && !parser.content_length())
+  if (found->generates && server.settings.budget && !parser.content_length())
     return std::unexpected(
         Refusal{411, "length_required", "A run with a token budget must say how long a request's body is."});
   return found;

@@ -81,7 +81,7 @@ std::expected<void, Error> addSubjects(const Git& git, const std::string& commit
     subjects.push_back(take(rest, '\0'));
   for (const auto subject : subjects | std::views::reverse)
     // It becomes a line of the candidate's message, which terminals show as it is.
-    report.add("subject", model::visibleText(subject).substr(0, limits::kSubjectBytes));
+    report.add("subject", model::shortened(model::visibleText(subject), limits::kSubjectBytes));
   return {};
 }
 

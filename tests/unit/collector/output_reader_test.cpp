@@ -96,11 +96,11 @@ TEST(OutputReaderTest, TellsAFailedTurnAndItsClass) {
   EXPECT_EQ(output.error, "Too many requests");
   EXPECT_EQ(output.status, 429U);
   using agents::ErrorClass;
-  EXPECT_EQ(classify(protocol, 0, 429, ""), ErrorClass::RateLimit);
-  EXPECT_EQ(classify(protocol, 401, 429, ""), ErrorClass::Auth) << "the gateway saw the wire";
-  EXPECT_EQ(classify(protocol, 0, 529, ""), ErrorClass::Overloaded);
-  EXPECT_EQ(classify(protocol, 0, 0, "TOO MANY requests"), ErrorClass::RateLimit);
-  EXPECT_EQ(classify(protocol, 0, 0, "no idea"), ErrorClass::Other);
+  EXPECT_EQ(classify(protocol, 429, ""), ErrorClass::RateLimit);
+  EXPECT_EQ(classify(protocol, 401, ""), ErrorClass::Auth);
+  EXPECT_EQ(classify(protocol, 529, ""), ErrorClass::Overloaded);
+  EXPECT_EQ(classify(protocol, 0, "TOO MANY requests"), ErrorClass::RateLimit);
+  EXPECT_EQ(classify(protocol, 0, "no idea"), ErrorClass::Other);
 }
 
 TEST(OutputReaderTest, AConditionTellsTrueFromItsAbsence) {

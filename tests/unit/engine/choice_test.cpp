@@ -127,11 +127,11 @@ TEST_F(ChoiceTest, AKeyThatCannotBeSpentIsNoProvider) {
 TEST_F(ChoiceTest, ATurnThatRunsIsNotLeftAloneBecauseItsProviderIsGone) {
   describe("one", true);
   read();
-  const auto choice = choose(*store_, agents_, providers_, kAlice, "one/m", true);
+  const auto choice = choose(*store_, agents_, providers_, kAlice, {}, "one/m", true);
   ASSERT_TRUE(choice) << choice.error().message;
   EXPECT_EQ(choice->descriptor.title, "one");
   EXPECT_FALSE(choice->provider);
-  EXPECT_EQ(choose(*store_, agents_, providers_, kAlice, "nobody/m", true).error().code, ErrorCode::NoAgent);
+  EXPECT_EQ(choose(*store_, agents_, providers_, kAlice, {}, "nobody/m", true).error().code, ErrorCode::NoAgent);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from rig import DUMMY_KEY, REAL_KEY, Authority, Gateway, Model, drain, free_port, records, server_tls, wait_for
+from rig import DUMMY_KEY, REAL_KEY, Authority, Gateway, Model, drain, free_port, records, serialize, server_tls, wait_for
 
 PROGRAM = "/build/daemon/workers/gateway/coffer-gateway"
 
@@ -492,6 +492,19 @@ class Accounting(Case):
         self.assertEqual(refused[1]["x-should-retry"], "false")
         self.assertEqual(json.loads(refused[2])["error"]["type"], "insufficient_quota")
         self.assertEqual(wait_for(lambda: len(gateway.usage()) == 10 and gateway.usage())[0]["error"], "budget")
+
+    def test_what_costs_nothing_is_counted_too(self):
+        gateway = self.gateway()
+        gateway.stop()
+        (gateway.directory / "out/usage").write_bytes(serialize([("begin", 3999), ("path", "/v1/models"), ("reserve", 0)]))
+        gateway.start()
+        for expected in (200, 429, 429):
+            connection = gateway.connect()
+            connection.request("GET", "/v1/models", headers={"Authorization": f"Bearer {DUMMY_KEY}"})
+            self.assertEqual(connection.getresponse().status, expected)
+            connection.close()
+        self.assertEqual(gateway.post("/v1/messages/count_tokens?beta=true", messages("hello"))[0], 429)
+        self.assertEqual(gateway.post("/v1/responses", responses("hello"))[0], 429)
 
     def test_a_restart_refuses_nobody_and_counts_once(self):
         gateway = self.gateway()

@@ -59,6 +59,17 @@ TEST_F(Import, MakesTheCandidateOfTheWritersTreeOnTheBase) {
       << "the same again";
 }
 
+TEST_F(Import, CutsALongSubjectBetweenItsCharacters) {
+  // Two bytes each, after one of one byte: the limit is in the middle of one.
+  sh("cd clone && echo a >a && git add . && git commit -q -m \"x$(printf 'ä%.0s' $(seq 150))\"");
+  const auto report = bring(asCandidate());
+  ASSERT_TRUE(report.has("subject")) << report.get("message") << report.get("fault");
+  std::string subject = "x";
+  for (int i = 0; i < 99; ++i)
+    subject += "ä";
+  EXPECT_EQ(report.get("subject"), subject);
+}
+
 TEST_F(Import, CandidateIsMadeAgainWithAnotherMessageFromTheTaskStore) {
   sh("cd clone && echo a >a && git add . && git commit -q -m 'One'");
   const auto first = bring(asCandidate());

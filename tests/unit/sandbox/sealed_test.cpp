@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/limits.hpp"
+
 namespace coffer::sandbox {
 namespace {
 
@@ -107,6 +109,17 @@ TEST(GatewayUnit, GetsItsKeyAsACredentialAndOnlyThen) {
 }
 
 // A mount of another namespace cannot be cloned, so nothing may give the opener one of its own.
+// What serves an agent is spared when its user's memory is used up, so it must not be what uses it up.
+TEST(ServingUnit, HasOnlySoMuchMemoryAndSoManyProcesses) {
+  for (const auto& unit : {gatewayUnit({spec(), ""}), resolverUnit(spec())}) {
+    ASSERT_TRUE(value<std::uint64_t>(unit, "MemoryMax")) << unit.name;
+    EXPECT_LE(*value<std::uint64_t>(unit, "MemoryMax"), limits::kGatewayMemory);
+    EXPECT_EQ(*value<std::uint64_t>(unit, "MemorySwapMax"), 0U);
+    ASSERT_TRUE(value<std::uint64_t>(unit, "TasksMax")) << unit.name;
+    EXPECT_EQ(*value<std::uint64_t>(unit, "TasksMax"), limits::kServerProcesses);
+  }
+}
+
 TEST(OpenerUnit, StaysInTheMountNamespaceOfTheHost) {
   const auto unit = openerUnit("coffer-17-0-open-1", "coffer-u1000.slice", 1000, {"request", std::make_shared<Fd>()});
   for (const auto& property : unit.properties)

@@ -165,7 +165,7 @@ TEST_F(File, AGroupOfCallsIsOneChange) {
     ASSERT_TRUE(store_->runs().begin({.task = 1, .unit = "a.service"}));
   }
   EXPECT_TRUE(store_->uids().all()->empty()) << "given up without finish()";
-  EXPECT_TRUE(store_->runs().open()->empty());
+  EXPECT_TRUE(store_->runs().ofTask(1)->empty());
   {
     auto group = store_->transaction();
     static_cast<void>(store_->uids().take(model::UidPart::Gateway, 1, "a", 1));

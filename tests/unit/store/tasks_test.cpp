@@ -97,22 +97,6 @@ TEST_F(TaskStore, NothingOfAnAppendIsKeptWhenOnePartIsRefused) {
   EXPECT_EQ(*store_->tasks().lastSequence(), before);
   EXPECT_EQ(*store_->tasks().get(task.id), task);
   EXPECT_EQ(store_->texts().read(model::sha256("kept?")).error().code, ErrorCode::NotFound);
-
-  what = decided(task, model::PlanAccepted{task.plan});
-  what.runEnd = RunEnd{.run = 77, .ended = 9};
-  EXPECT_EQ(store_->tasks().append(task, what).error().code, ErrorCode::NotFound);
-  EXPECT_EQ(*store_->tasks().lastSequence(), before);
-}
-
-TEST_F(TaskStore, ARunsEndAndWhatFollowsFromItAreOneChange) {
-  auto task = make();
-  const auto run =
-      *store_->runs().begin({.task = task.id, .step = task.step->name, .kind = "worker", .unit = "u.service"});
-  auto what = decided(task, model::SnapshotTaken{.step = task.step->name, .base = "b"});
-  what.runEnd = RunEnd{.run = run, .ended = 9, .result = "ok", .usage = {.input = 3}};
-  ASSERT_TRUE(store_->tasks().append(task, what));
-  EXPECT_EQ((*store_->runs().byUnit("u.service"))->end.result, "ok");
-  EXPECT_TRUE(store_->runs().open()->empty());
 }
 
 TEST_F(TaskStore, BytesThatAreNoTextBecomeTextBeforeTheyCount) {
