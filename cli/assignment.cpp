@@ -17,12 +17,13 @@ std::expected<Assignments, Failure> parseAssignments(const std::vector<std::stri
   return result;
 }
 
-std::expected<Assignments, Failure> parseAgents(const std::vector<std::string>& words, Emptiness emptiness) {
+std::expected<Assignments, Failure> parseAgents(const std::vector<std::string>& words, const std::string& host,
+                                                Emptiness emptiness) {
   auto result = parseAssignments(words, "--agent", "writer=codex");
   if (!result) return result;
   for (auto& [role, agent] : *result) {
     if (agent.empty() && emptiness == Emptiness::Refused)
-      return usageFailure(std::format("--agent {}= names no agent.", role), "coffer agent list");
+      return usageFailure(std::format("--agent {}= names no agent.", role), there("coffer agent list", host));
     // The first colon only: names of models have colons and slashes of their own.
     if (const auto colon = agent.find(':'); colon != std::string::npos) agent[colon] = '/';
   }

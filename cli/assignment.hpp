@@ -18,8 +18,9 @@ std::expected<Assignments, Failure> parseAssignments(const std::vector<std::stri
 /// Whether "writer=" makes sense: it takes away what was set before.
 enum class Emptiness { Refused, Allowed };
 
-/// "writer=codex:MODEL", with the bus's way of writing agent and model: codex/MODEL.
-std::expected<Assignments, Failure> parseAgents(const std::vector<std::string>& words,
+/// "writer=codex:MODEL", with the bus's way of writing agent and model: codex/MODEL. `host`: the machine whose agents
+/// they are, or empty.
+std::expected<Assignments, Failure> parseAgents(const std::vector<std::string>& words, const std::string& host,
                                                 Emptiness emptiness = Emptiness::Refused);
 
 }  // namespace coffer::cli

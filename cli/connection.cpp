@@ -42,8 +42,12 @@ Connection::Connection(std::unique_ptr<sdbus::IConnection> bus) : bus_(std::move
 Connection::~Connection() = default;
 
 bool Connection::process(std::chrono::milliseconds patience, int wake) {
-  while (bus_->processPendingEvent()) {
-  }
+  // What came while an answer was waited for is handed out without a look at the descriptor, which may stay silent
+  // then.
+  bool any = false;
+  while (bus_->processPendingEvent())
+    any = true;
+  if (any) return true;
   const auto data = bus_->getEventLoopPollData();
   const auto wanted = patience.count() < 0 ? -1 : static_cast<int>(patience.count());
   const int own = data.getPollTimeout();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -41,6 +42,11 @@ inline std::vector<std::string> textsOf(const Dictionary& values, const std::str
 
 inline std::map<std::string, std::string> mapOf(const Dictionary& values, const std::string& name) {
   return valueOf<std::map<std::string, std::string>>(values, name);
+}
+
+/// A number that the bus has as u. One that is larger is sent as the largest, which is refused like it.
+inline sdbus::Variant smallNumber(std::uint64_t number) {
+  return sdbus::Variant(static_cast<std::uint32_t>(std::min<std::uint64_t>(number, UINT32_MAX)));
 }
 
 /// What Task.Waiting holds: a code, words, and until when (0: not known).

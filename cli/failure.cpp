@@ -5,6 +5,8 @@
 #include <format>
 #include <string_view>
 
+#include "format.hpp"
+
 namespace coffer::cli {
 
 namespace {
@@ -47,6 +49,15 @@ std::unexpected<Failure> failure(ExitCode exit, std::string message, std::string
   return std::unexpected(Failure{exit, {}, std::move(message), std::move(next)});
 }
 
+std::string there(std::string command, const std::string& host) {
+  constexpr std::string_view kProgram = "coffer ";
+  if (host.empty() || command.empty()) return command;
+  if (command.starts_with(kProgram)) return command.insert(kProgram.size(), "-H " + shellWord(host) + " ");
+  // In which repository of the other machine is not known here.
+  if (command.starts_with("git ")) return {};
+  return std::format("ssh {} {}", shellWord(host), command);
+}
+
 std::string nextCommand(ErrorCode code, std::optional<std::uint64_t> task) {
   switch (code) {
     case ErrorCode::UnknownObject:
@@ -84,31 +95,20 @@ std::string nextCommand(ErrorCode code, std::optional<std::uint64_t> task) {
 
 Failure noDaemon(const std::string& host, const std::string& detail) {
   Failure result{.exit = ExitCode::NoDaemon};
-  if (host.empty()) {
-    result.message = "The Cofferdam service does not answer" + (detail.empty() ? std::string() : ": " + detail) + ".";
-    result.next = "systemctl status cofferd";
-  } else {
-    result.message =
-        std::format("The Cofferdam service on {} does not answer{}{}.", host, detail.empty() ? "" : ": ", detail);
-    result.next = std::format("ssh {} systemctl status cofferd", host);
-  }
+  result.message = std::format("The Cofferdam service{} does not answer{}{}.", host.empty() ? "" : " on " + host,
+                               detail.empty() ? "" : ": ", detail);
+  result.next = there("systemctl status cofferd", host);
   return result;
 }
 
 Failure failureOf(const sdbus::Error& error, std::optional<std::uint64_t> task, const std::string& host) {
   const std::string& name = error.getName();
   const std::string& message = error.getMessage();
-  // What is proposed has to reach the same machine.
-  const auto there = [&](std::string command) {
-    constexpr std::string_view kProgram = "coffer ";
-    if (!host.empty() && command.starts_with(kProgram)) command.insert(kProgram.size(), "-H " + host + " ");
-    return command;
-  };
   if (const auto code = errorCode(name); code && name.starts_with(kErrorPrefix)) {
     const auto& entry = errorEntry(*code);
     Failure result{entry.exit, std::string(entry.name), message, {}};
     // The daemon's sentence already names a command where it knows a better one than this table.
-    if (message.find("coffer ") == std::string::npos) result.next = there(nextCommand(*code, task));
+    if (message.find("coffer ") == std::string::npos) result.next = there(nextCommand(*code, task), host);
     return result;
   }
   if (nobodyThere(name) || isSystemError(name, "ENOTCONN") || isSystemError(name, "ECONNRESET") ||
@@ -119,8 +119,7 @@ Failure failureOf(const sdbus::Error& error, std::optional<std::uint64_t> task, 
     auto result = noDaemon(host, detail);
     result.name = name;
     // Somebody switched it off, and its status says no more than that.
-    if (name == "org.freedesktop.systemd1.UnitMasked")
-      result.next = host.empty() ? "systemctl unmask cofferd" : std::format("ssh {} systemctl unmask cofferd", host);
+    if (name == "org.freedesktop.systemd1.UnitMasked") result.next = there("systemctl unmask cofferd", host);
     return result;
   }
   const auto is = [&](std::string_view last) { return name == std::string(kBusErrors).append(last); };
@@ -128,10 +127,10 @@ Failure failureOf(const sdbus::Error& error, std::optional<std::uint64_t> task, 
       isSystemError(name, "EACCES") || isSystemError(name, "EPERM"))
     return {ExitCode::NotAllowed, name, "Not allowed: " + message, {}};
   if (is("UnknownObject"))
-    return {ExitCode::NotFound, name, message, there(nextCommand(ErrorCode::UnknownObject, task))};
+    return {ExitCode::NotFound, name, message, there(nextCommand(ErrorCode::UnknownObject, task), host)};
   if (is("UnknownMethod") || is("UnknownInterface") || is("UnknownProperty"))
     return {ExitCode::Failed, name, "The running cofferd does not know this command; it is older than this coffer.",
-            "systemctl restart cofferd"};
+            there("systemctl restart cofferd", host)};
   // What sdbus-c++ says of bytes that are no text, before they are sent.
   if (is("InvalidArgs") && message.starts_with("Failed to serialize"))
     return {ExitCode::Usage,
@@ -141,7 +140,7 @@ Failure failureOf(const sdbus::Error& error, std::optional<std::uint64_t> task, 
   if (is("InvalidArgs")) return {ExitCode::Usage, name, message, {}};
   if (is("Timeout") || isSystemError(name, "ETIMEDOUT"))
     return {ExitCode::Failed, name, "The service did not answer in time; what was asked may still happen.",
-            "coffer list"};
+            there("coffer list", host)};
   return {ExitCode::Failed, name, message.empty() ? name : message, {}};
 }
 

@@ -33,6 +33,9 @@ std::unexpected<Failure> failure(ExitCode exit, std::string message, std::string
 /// task it was about; `host`: the other machine, or empty.
 Failure failureOf(const sdbus::Error& error, std::optional<std::uint64_t> task, const std::string& host);
 
+/// The command as it reaches the machine it is about: `host` as in -H, or empty. Nothing when that cannot be said.
+std::string there(std::string command, const std::string& host);
+
 /// The command that helps after an error of this kind, or nothing.
 std::string nextCommand(ErrorCode code, std::optional<std::uint64_t> task);
 

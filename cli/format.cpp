@@ -217,10 +217,17 @@ std::vector<StyledLine> Table::lines(std::optional<std::size_t> width, std::stri
       widths[i] = std::max(widths[i], displayWidth(row[i].text));
 
   if (width && !widths.empty()) {
-    std::size_t before = displayWidth(indent);
-    for (std::size_t i = 0; i + 1 < widths.size(); ++i)
-      before += widths[i] + kGap.size();
-    const auto left = *width > before ? *width - before : 0;
+    const auto last = widths.size() - 1;
+    std::size_t whole = displayWidth(indent) + last * kGap.size();
+    for (std::size_t i = 0; i < last; ++i)
+      if (columns_[i].fit == Fit::Whole) whole += widths[i];
+    auto left = *width > whole ? *width - whole : 0;
+    for (std::size_t i = 0; i < last; ++i) {
+      if (columns_[i].fit == Fit::Whole) continue;
+      const auto notNeeded = left - std::min(widths[last], left);
+      widths[i] = std::min(widths[i], std::max({left * 2 / 5, notNeeded, kNarrowestColumn}));
+      left -= std::min(widths[i], left);
+    }
     widths.back() = std::min(widths.back(), std::max(left, kNarrowestColumn));
   }
 
@@ -231,7 +238,7 @@ std::vector<StyledLine> Table::lines(std::optional<std::size_t> width, std::stri
     for (std::size_t i = 0; i < widths.size(); ++i) {
       static const Cell kEmpty;
       const Cell& cell = i < row.size() ? row[i] : kEmpty;
-      const auto shown = i + 1 == widths.size() ? fitted(cell.text, widths[i]) : cell.text;
+      const auto shown = fitted(cell.text, widths[i]);
       const auto padding = widths[i] - std::min(displayWidth(shown), widths[i]);
       if (columns_[i].align == Align::Right) pending += padding;
       if (!shown.empty()) {

@@ -87,6 +87,10 @@ std::string painted(const std::vector<StyledLine>& lines, const Paint& paint);
 
 enum class Align { Left, Right };
 
+/// Whole: never cut. Shared: where a terminal is narrow, cut to two fifths of what the whole columns leave, or to more
+/// where the last one does not need the rest.
+enum class Fit { Whole, Shared };
+
 /// Columns that line up. The last column takes what is left of the terminal and is cut there; nothing is cut when the
 /// output is not a terminal.
 class Table {
@@ -94,6 +98,7 @@ class Table {
   struct Column {
     std::string heading;
     Align align = Align::Left;
+    Fit fit = Fit::Whole;
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}

@@ -1,12 +1,40 @@
 #include "invocation.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
 
 #include "verb.hpp"
 #include "verbs.hpp"
 #include "version.hpp"
 
 namespace coffer::cli {
+
+namespace {
+
+/// Whether the parser would read this word, without the spaces before it, as a list or as an empty one.
+bool readsAsList(std::string_view word) {
+  word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+  return (word.starts_with('[') && word.ends_with(']')) || word == "{}" || word == "%%";
+}
+
+void restore(std::string& word) {
+  if (word.starts_with(' ') && readsAsList(word)) word.erase(0, 1);
+}
+
+}  // namespace
+
+void parse(CLI::App& app, Invocation& invocation, std::vector<std::string> words) {
+  // One space more before each such word, whether or not it begins with one, is taken off again without loss.
+  for (auto& word : words)
+    if (readsAsList(word)) word.insert(0, 1, ' ');
+  std::ranges::reverse(words);
+  app.parse(std::move(words));
+  for (auto* text : invocation.texts)
+    restore(*text);
+  for (auto* list : invocation.lists)
+    std::ranges::for_each(*list, restore);
+}
 
 std::unique_ptr<CLI::App> commandLine(Invocation& invocation) {
   auto app = std::make_unique<CLI::App>(
@@ -21,8 +49,9 @@ std::unique_ptr<CLI::App> commandLine(Invocation& invocation) {
   app->set_version_flag("--version", std::string("coffer ") + kVersion);
   app->add_flag("--json", options.json, "One JSON object instead of text, with the names of the bus");
   app->add_option("-H,--host", options.host, "The service of another machine, over ssh: [USER@]HOST");
-  app->add_flag("--no-ask-password{false}", options.askPassword, "Never ask for a password");
-  app->add_flag("--no-pager{false}", options.pager, "Never show long texts in a pager");
+  invocation.texts.push_back(&options.host);
+  app->add_flag_callback("--no-ask-password", [&options] { options.askPassword = false; }, "Never ask for a password");
+  app->add_flag_callback("--no-pager", [&options] { options.pager = false; }, "Never show long texts in a pager");
   app->footer(
       "Examples:\n  coffer project add --test 'make test'\n  coffer new \"Fix the overflow in inflate\"\n  coffer "
       "watch");

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <span>
@@ -23,7 +24,8 @@ Json objectOf(const Failure& failure) {
   return object;
 }
 
-ExitCode report(const Session& session, const Failure& failure) {
+ExitCode report(const Session& session, Failure failure) {
+  if (!session.unsent().empty()) failure.message += whereWritten(session.unsent());
   if (session.json()) session.print(objectOf(failure));
   const bool colour = session.terminal().error && session.terminal().colour;
   const Paint paint(colour);
@@ -71,7 +73,7 @@ int main(int argc, char** argv) {
   coffer::cli::Invocation invocation;
   const auto app = coffer::cli::commandLine(invocation);
   try {
-    app->parse(argc, argv);
+    coffer::cli::parse(*app, invocation, {argv + std::min(argc, 1), argv + argc});
   } catch (const CLI::ParseError& error) {
     return std::to_underlying(coffer::cli::answerParser(*app, error, {argv, static_cast<std::size_t>(argc)}));
   }

@@ -42,7 +42,7 @@ std::expected<ProviderKey, Failure> readKey(const Session& session, const std::s
   const auto& host = session.options().host;
   if (!host.empty())
     return failure(ExitCode::Failed, "A key cannot be sent with -H; set it on that machine.",
-                   std::format("ssh -t {} coffer provider add --help", host));
+                   std::format("ssh -t {} coffer provider add --help", shellWord(host)));
   auto text =
       session.terminal().input ? readSecret(std::format("Key of {} (not shown): ", provider)) : readInput(kKeyBytes);
   if (!text) return std::unexpected(text.error());

@@ -48,10 +48,13 @@ void Session::note(std::string_view text) const {
 
 Progress Session::progress(std::string what) const { return {std::move(what), terminal_.error && !options_.json}; }
 
+void Session::sent() {
+  if (!unsent_.empty()) unlink(unsent_.c_str());
+  unsent_.clear();
+}
+
 std::string Session::command(std::string_view rest) const {
-  std::string result = "coffer ";
-  if (!options_.host.empty()) result += "-H " + shellWord(options_.host) + " ";
-  return result.append(rest);
+  return there(std::string("coffer ").append(rest), options_.host);
 }
 
 std::uint64_t currentTime() {

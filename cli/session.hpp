@@ -64,6 +64,12 @@ class Session {
   void about(std::uint64_t task) { task_ = task; }
   [[nodiscard]] std::optional<std::uint64_t> task() const { return task_; }
 
+  /// What was written in an editor is in this file until the service has taken it; a failure until then names it.
+  void unsent(std::string file) { unsent_ = std::move(file); }
+  [[nodiscard]] const std::string& unsent() const { return unsent_; }
+  /// It was taken.
+  void sent();
+
   /// "coffer", with -H when that was given: the beginning of every command that is proposed.
   [[nodiscard]] std::string command(std::string_view rest) const;
 
@@ -74,6 +80,7 @@ class Session {
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<PolkitAgent> agent_;
   std::optional<std::uint64_t> task_;
+  std::string unsent_;
 };
 
 /// Microseconds of CLOCK_REALTIME.

@@ -16,11 +16,12 @@ constexpr std::uint32_t kTasksPerCall = 1000;
 /// More than these do not help in choosing one.
 constexpr std::size_t kNamed = 8;
 
-std::unexpected<Failure> ambiguous(const std::vector<Dictionary>& tasks, std::string_view what) {
+std::unexpected<Failure> ambiguous(const Session& session, const std::vector<Dictionary>& tasks,
+                                   std::string_view what) {
   std::string message = std::format("{} tasks {}, so name one:", tasks.size(), what);
   for (std::size_t i = 0; i < tasks.size() && i < kNamed; ++i)
     message += "\n  " + TaskView(tasks[i]).name();
-  return usageFailure(std::move(message), "coffer list");
+  return usageFailure(std::move(message), session.command("list"));
 }
 
 }  // namespace
@@ -68,9 +69,9 @@ std::expected<std::unique_ptr<TaskClient>, Failure> chooseTask(Session& session,
   if (tasks.empty()) {
     return usageFailure(missing == WhenMissing::Waiting ? "No task waits for you, so name the one you mean."
                                                         : "No task is going on, so name the one you mean.",
-                        "coffer list --all");
+                        session.command("list --all"));
   }
-  if (tasks.size() > 1) return ambiguous(tasks, what);
+  if (tasks.size() > 1) return ambiguous(session, tasks, what);
   const TaskView view(tasks.front());
   session.about(view.id);
   session.note(session.paint()(Tone::Faint, "Task " + view.name()) + "\n");

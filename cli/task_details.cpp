@@ -15,7 +15,6 @@ namespace {
 
 using Refusals = std::vector<
     sdbus::Struct<std::string, std::string, std::string, std::string, std::uint16_t, std::string, std::uint64_t>>;
-using Landed = std::vector<sdbus::Struct<std::string, std::string, std::string>>;
 using Problem = sdbus::Struct<std::string, std::string>;
 
 constexpr std::string_view kIndent = "  ";
@@ -81,6 +80,14 @@ std::string baseBranch(const Dictionary& task) {
   return name;
 }
 
+std::vector<std::string> landingsOf(const Dictionary& task) {
+  using Landed = std::vector<sdbus::Struct<std::string, std::string, std::string>>;
+  std::vector<std::string> result;
+  for (const auto& [commit, target, where] : valueOf<Landed>(task, "Landed"))
+    result.push_back(std::format("{} on {} in {}", commit, model::visibleText(target), model::visibleText(where)));
+  return result;
+}
+
 std::vector<Field> fieldsOf(const Dictionary& task, std::optional<std::uint64_t> now) {
   const TaskView view(task);
   std::vector<Field> fields;
@@ -104,9 +111,8 @@ std::vector<Field> fieldsOf(const Dictionary& task, std::optional<std::uint64_t>
   add("Candidate", textOf(task, "Candidate"));
   add("Plan", textOf(task, "PlanDigest"));
   add("Work", textOf(task, "WorkDigest"));
-  for (const auto& [commit, target, where] : valueOf<Landed>(task, "Landed"))
-    add("Landed", std::format("{} on {} in {}", commit, model::visibleText(target), model::visibleText(where)),
-        Tone::Good);
+  for (const auto& landing : landingsOf(task))
+    add("Landed", landing, Tone::Good);
   add("Usage", usageText(task));
   if (const auto budget = numberOf(task, "Budget"); budget != 0) add("Budget", countText(budget) + " tokens");
   add("Slice", model::visibleText(textOf(task, "Slice")));
@@ -135,7 +141,11 @@ std::vector<StyledLine> questionLines(const Dictionary& task) {
 std::vector<StyledLine> runLines(const std::vector<Dictionary>& runs, std::optional<std::uint64_t> now,
                                  std::optional<std::size_t> width) {
   if (runs.empty()) return {};
-  Table table({{"RUN", Align::Right}, {"WHAT"}, {"TIME", Align::Right}, {"TOKENS", Align::Right}, {"RESULT"}});
+  Table table({{"RUN", Align::Right},
+               {"WHAT", Align::Left, Fit::Shared},
+               {"TIME", Align::Right},
+               {"TOKENS", Align::Right},
+               {"RESULT"}});
   for (const auto& entry : runs) {
     const RunView run(entry);
     const bool going = run.ended == 0;
@@ -155,7 +165,7 @@ std::vector<StyledLine> runLines(const std::vector<Dictionary>& runs, std::optio
 std::vector<StyledLine> refusalLines(const Dictionary& task, std::optional<std::size_t> width) {
   const auto refusals = valueOf<Refusals>(task, "Refusals");
   if (refusals.empty()) return {};
-  Table table({{"REFUSED"}, {"TO"}, {"COUNT", Align::Right}, {"WHY"}});
+  Table table({{"REFUSED"}, {"TO", Align::Left, Fit::Shared}, {"COUNT", Align::Right}, {"WHY"}});
   for (const auto& [role, protocol, address, name, port, reason, count] : refusals) {
     // A name says more than the address it stood for.
     const auto where = model::visibleText(name.empty() ? address : name);

@@ -14,6 +14,9 @@ namespace coffer::cli {
 /// The branch a task started from, as people name it; empty for a detached HEAD.
 std::string baseBranch(const Dictionary& task);
 
+/// What has landed: each "COMMIT on BRANCH in DIRECTORY".
+std::vector<std::string> landingsOf(const Dictionary& task);
+
 struct Field {
   std::string label;
   std::string value;

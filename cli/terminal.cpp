@@ -185,16 +185,14 @@ std::expected<std::string, Failure> readFile(const std::string& path, std::size_
   return readDescriptor(file.get(), limit);
 }
 
-std::expected<std::string, Failure> readFromEditor(std::string_view about, std::size_t limit) {
+std::string whereWritten(std::string_view file) { return std::format(" What you wrote is in {}.", file); }
+
+std::expected<Written, Failure> readFromEditor(std::string_view about, std::size_t limit) {
   auto path = environment("XDG_RUNTIME_DIR");
   if (path.empty()) path = "/tmp";
   path += "/coffer-XXXXXX.md";
   const Fd file(mkostemps(path.data(), 3, O_CLOEXEC));
   if (!file) return failure(ExitCode::Failed, std::format("Cannot make {}: {}.", path, std::strerror(errno)));
-  struct Remove {
-    const std::string& path;
-    ~Remove() { unlink(path.c_str()); }
-  } const remove{path};
   writeAll(file.get(),
            std::format("\n{}\n{}\nThis line and what is below it are not part of the text.\n", kMark, about));
 
@@ -203,19 +201,32 @@ std::expected<std::string, Failure> readFromEditor(std::string_view about, std::
   if (editor.empty()) editor = "editor";
   // The editor is a command line, as for every other program that asks for it.
   const auto ended = runInteractive({"/bin/sh", "-c", editor + " \"$1\"", "sh", path});
-  if (ended != 0)
-    return failure(ExitCode::Failed, std::format("The editor ({}) ended with {}; nothing was sent.", editor, ended));
   // Editors replace the file rather than write into it, so it is opened anew.
-  const Fd written(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd written(open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!written) return failure(ExitCode::Failed, std::format("Cannot read {}: {}.", path, std::strerror(errno)));
   auto text = readDescriptor(written.get(), limit + 4096);
-  if (!text) return text;
-  if (const auto mark = text->find(kMark); mark != std::string::npos) text->resize(mark);
-  const auto first = text->find_first_not_of(" \t\r\n");
-  if (first == std::string::npos) return usageFailure("Nothing was written, so nothing was sent.");
+  if (text) {
+    if (const auto mark = text->find(kMark); mark != std::string::npos) {
+      // What stays can be handed in again as it is. (If this fails, it has the mark in it.)
+      static_cast<void>(ftruncate(written.get(), static_cast<off_t>(mark)));
+      text->resize(mark);
+    }
+  }
+  const auto first = text ? text->find_first_not_of(" \t\r\n") : 0;
+  const bool empty = first == std::string::npos;
+  if (empty) unlink(path.c_str());
+  if (ended != 0)
+    return failure(ExitCode::Failed, std::format("The editor ({}) ended with {}; nothing was sent.{}", editor, ended,
+                                                 empty ? "" : whereWritten(path)));
+  if (!text) {
+    auto failed = std::move(text.error());
+    failed.message += whereWritten(path);
+    return std::unexpected(std::move(failed));
+  }
+  if (empty) return usageFailure("Nothing was written, so nothing was sent.");
   text->erase(0, first);
   text->erase(text->find_last_not_of(" \t\r\n") + 1);
-  return text;
+  return Written{std::move(*text), std::move(path)};
 }
 
 void page(const std::string& text, const Terminal& terminal, bool usePager) {

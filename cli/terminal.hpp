@@ -33,8 +33,18 @@ std::expected<std::string, Failure> readInput(std::size_t limit);
 /// A file of the user's, "-" for standard input.
 std::expected<std::string, Failure> readFile(const std::string& path, std::size_t limit);
 
-/// What the user wrote in their editor; lines below the mark are not part of it. An empty text is a usage failure.
-std::expected<std::string, Failure> readFromEditor(std::string_view about, std::size_t limit);
+/// A text from an editor. Its file holds it until whoever has it removes it, which is when it was taken.
+struct Written {
+  std::string text;
+  std::string file;
+};
+
+/// What the user wrote in their editor; lines below the mark are not part of it. An empty text is a usage failure, and
+/// leaves no file; any other failure names the file that what was written is in.
+std::expected<Written, Failure> readFromEditor(std::string_view about, std::size_t limit);
+
+/// A sentence, with a space before it, for a failure after which a text that was written is still there.
+std::string whereWritten(std::string_view file);
 
 /// Writes to standard output, through a pager when that is a terminal and the text is longer than it.
 void page(const std::string& text, const Terminal& terminal, bool usePager);

@@ -18,10 +18,12 @@ Verb::Verb(CLI::App& parent, Invocation& invocation, const std::string& name, co
 
 Verb& Verb::option(const std::string& names, std::string& value, const std::string& description) {
   last_ = app_->add_option(names, value, description);
+  invocation_->texts.push_back(&value);
   return *this;
 }
 
 Verb& Verb::option(const std::string& names, std::vector<std::string>& values, const std::string& description) {
+  invocation_->lists.push_back(&values);
   last_ = app_->add_option(names, values, description)->expected(1)->allow_extra_args(false)->take_all();
   return *this;
 }
@@ -33,6 +35,7 @@ Verb& Verb::option(const std::string& names, std::optional<std::uint64_t>& value
 
 Verb& Verb::words(const std::string& name, std::vector<std::string>& values, const std::string& description) {
   last_ = app_->add_option(name, values, description);
+  invocation_->lists.push_back(&values);
   return *this;
 }
 

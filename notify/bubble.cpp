@@ -23,7 +23,6 @@ struct ButtonEntry {
 constexpr auto kButtons = std::to_array<ButtonEntry>({
     {Button::Show, "show", "Show"},
     {Button::Retry, "retry", "Retry"},
-    {Button::Resume, "resume", "Resume"},
     {Button::Later, "later", "Later"},
 });
 
@@ -104,7 +103,6 @@ std::optional<Message> messageOf(const cli::Dictionary& task, const cli::TaskVie
   if (view.state == "failed") return Message{"failed", problemOf(task)};
   if (view.ended()) return std::nullopt;
   if (view.parked == "question") return Message{"asks you something", cli::textOf(task, "Question")};
-  if (view.parked == "paused") return Message{"is paused", {}, Urgency::Low};
   if (!view.parked.empty()) {
     if (!view.needsYou())
       return Message{"waits, and goes on at " + clock(view.waitingUntil), view.waitingWords, Urgency::Low};
@@ -134,7 +132,6 @@ TaskNews newsOf(const cli::Dictionary& task) {
   const bool stands = !view.parked.empty() || view.ended();
   // Out of budget it would stop again at once: only "coffer retry --budget" helps, which wants a number.
   if (stands && view.allows("retry") && view.parked != "budget") bubble.buttons.push_back(Button::Retry);
-  if (stands && view.allows("resume")) bubble.buttons.push_back(Button::Resume);
   bubble.buttons.push_back(Button::Later);
   news.bubble = std::move(bubble);
   return news;

@@ -15,7 +15,7 @@ namespace coffer::notify {
 enum class Urgency : std::uint8_t { Low = 0, Normal = 1 };
 
 /// What can be done from a notification: nothing that decides, because it shows too little to decide by.
-enum class Button { Show, Retry, Resume, Later };
+enum class Button { Show, Retry, Later };
 
 /// What a person is told about a task, before it is known what the notification server can show. Both texts are visible
 /// (model::visibleText) and plain.

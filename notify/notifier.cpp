@@ -117,9 +117,6 @@ void Notifier::onPressed(std::uint32_t number, Button button, const std::string&
     case Button::Retry:
       call("Retry", "retry");
       break;
-    case Button::Resume:
-      call("Resume", "resume");
-      break;
     case Button::Later:
       board_.putOff(*task, now(loop_));
       update();

@@ -34,7 +34,7 @@ class TaskFeed {
   TaskFeed& operator=(const TaskFeed&) = delete;
   ~TaskFeed() = default;
 
-  /// Calls a method of a task that takes options only (Retry, Resume). `failed` gets the reason when it was refused.
+  /// Calls a method of a task that takes options only (Retry). `failed` gets the reason when it was refused.
   /// polkit may ask the person for a password.
   void call(std::uint64_t task, const std::string& method, std::function<void(const sdbus::Error& reason)> failed);
 

@@ -177,7 +177,7 @@ void Feed::run() {
         bus_->process(std::chrono::milliseconds(0));
         continue;
       }
-      const bool live = there_ && text_ && text_->live && !text_->live->full();
+      const bool live = there_ && text_ && text_->live;
       bus_->process(live ? std::chrono::milliseconds(kLive) : std::chrono::milliseconds(-1), event_.get());
       if (live && text_) text_->done = false;
       std::uint64_t ignored = 0;
@@ -363,14 +363,15 @@ void Feed::readLive() {
   bool more = false;
   TextUpdate update{focus_, text.first, true, false, {}, {}, {}};
   try {
+    if (text.live->begin(*task_)) update.first = text.first = true;
     update.text = text.live->read(*task_, more);
   } catch (const sdbus::Error& error) {
     // It has just ended, which will be told.
     if (failureOf(error, focus_.task, host_).exit == ExitCode::NoDaemon) throw;
   }
-  update.cut = text.live->full();
-  text.done = !more || update.cut;
-  if (update.text.empty() && !text.first && !update.cut) return;
+  update.late = text.live->late();
+  text.done = !more;
+  if (update.text.empty() && !text.first) return;
   text.first = false;
   post(std::move(update));
 }

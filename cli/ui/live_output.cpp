@@ -11,6 +11,7 @@
 #include "model/limits.hpp"
 #include "model/visible_text.hpp"
 #include "os/fd.hpp"
+#include "task_text.hpp"
 #include "terminal.hpp"
 #include "workers/collector/output_reader.hpp"
 #include "workers/collector/transcript.hpp"
@@ -54,7 +55,18 @@ LiveOutput::LiveOutput(std::uint64_t run, const std::string& agent) : run_(run) 
 
 LiveOutput::~LiveOutput() = default;
 
-bool LiveOutput::full() const { return offset_ > limits::kLogShownBytes; }
+bool LiveOutput::begin(TaskClient& task) {
+  if (begun_ && offset_ - begin_ <= limits::kLogShownBytes) return false;
+  // From half of it on there is room again for what comes.
+  const auto most = begun_ ? limits::kLogShownBytes / 2 : limits::kLogShownBytes;
+  begin_ = beginOfLast(task, {{"run", sdbus::Variant(run_)}}, most);
+  begun_ = true;
+  offset_ = begin_;
+  taken_ = 0;
+  rest_.clear();
+  skipping_ = late();
+  return true;
+}
 
 std::string LiveOutput::read(TaskClient& task, bool& more) {
   const auto [text, next, digest] = task.readText("log", offset_, kPieceBytes, {{"run", sdbus::Variant(run_)}});

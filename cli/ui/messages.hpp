@@ -54,6 +54,7 @@ struct TextUpdate {
   std::string text;
   std::string digest;   ///< of the whole
   std::string problem;  ///< why there is none, or empty
+  bool late = false;    ///< what came before is not shown
 };
 
 /// Whether somebody answers.

@@ -84,6 +84,7 @@ bool Model::applyTo(const TextUpdate& update) {
   text_.document.append(update.text);
   text_.complete = update.last;
   text_.cut = update.cut;
+  text_.late = update.late;
   if (text_.complete && !text_.cut && text_.problem.empty() && (page_ == Page::Plan || page_ == Page::Diff) &&
       opened_.insert(text_.digest).second)
     orders_.emplace_back(Remember{text_.digest});
@@ -101,10 +102,9 @@ bool Model::applyTo(const ServiceUpdate& update) {
 bool Model::applyTo(const OutcomeUpdate& update) {
   doing_.clear();
   const auto* decision = decisionOf(update.act.action);
+  refused_.reset();
   if (update.failure) {
-    auto words = model::visibleText(update.failure->message);
-    if (!update.failure->next.empty()) words += "  next: " + update.failure->next;
-    say(firstLine(words), Tone::Bad);
+    tell(*update.failure);
     return true;
   }
   if (update.act.action == "reply") draft_.clear();
@@ -118,7 +118,16 @@ void Model::say(std::string words, Tone tone) {
   statusTone_ = tone;
 }
 
+void Model::tell(const Failure& failure) {
+  status_.clear();
+  refused_ = failure;
+}
+
 void Model::begin(const Act& act) {
+  if (act.action == "reply") {
+    draft_ = act.text;
+    draftTask_ = act.task;
+  }
   const auto* decision = decisionOf(act.action);
   doing_ = std::format("{} ...", decision ? std::string(decision->doing) : act.action);
 }
@@ -305,11 +314,37 @@ std::optional<std::size_t> Model::selectedLine() {
   return list_.selectedRow() - list_.top(height > under ? height - under : 0);
 }
 
+std::vector<StyledLine> Model::refusal() const {
+  if (!refused_) return {};
+  const auto wrapped = [this](const std::string& text, Tone tone) {
+    Document document(Document::Kind::Prose);
+    document.append(text);
+    std::vector<StyledLine> lines;
+    for (std::size_t row = 0; row < document.rows(width_); ++row) {
+      lines.push_back(document.row(row, 0, width_));
+      for (auto& cell : lines.back())
+        cell.tone = tone;
+    }
+    return lines;
+  };
+  auto lines = wrapped(model::visibleText(refused_->message), Tone::Bad);
+  const auto next =
+      refused_->next.empty() ? std::vector<StyledLine>() : wrapped("next: " + refused_->next, Tone::Attention);
+  // Not more than half of the screen, and the command in any case.
+  const auto most = std::max<std::size_t>(height_ / 2, next.size() + 1) - next.size();
+  if (lines.size() > most) {
+    lines.resize(most);
+    lines.back() = {{"…", Tone::Bad}};
+  }
+  std::ranges::copy(next, std::back_inserter(lines));
+  return lines;
+}
+
 std::vector<StyledLine> Model::panel() const {
-  std::vector<StyledLine> lines;
+  auto lines = refusal();
   switch (mode_) {
     case Mode::Confirm:
-      if (question_) lines = question_->lines;
+      if (question_) std::ranges::copy(question_->lines, std::back_inserter(lines));
       break;
     case Mode::Reply:
       if (task()) lines.push_back({{std::format("Reply to task {}", task()->name()), Tone::Attention}});
@@ -352,7 +387,9 @@ StyledLine Model::status() const {
       if (numberOf(run, "Id") == shown) {
         const RunView view(run);
         return {{fitted(std::format("run {}: {}: {}", view.id, view.what(),
-                                    view.ended == 0 ? "it goes on" : view.outcome()),
+                                    view.ended != 0 ? view.outcome()
+                                    : text_.late    ? "it goes on; this is its end by now"
+                                                    : "it goes on"),
                         width_),
                  Tone::Faint}};
       }

@@ -55,7 +55,9 @@ class Model {
   void typed();
   /// Says something below the body until the next key.
   void say(std::string words, Tone tone);
-  /// What was decided is being done.
+  /// Says why something was not done, and what helps, whole, until the next key.
+  void tell(const Failure& failure);
+  /// What was decided is being done. A reply is kept until it was taken.
   void begin(const Act& act);
 
   [[nodiscard]] Focus focus() const;
@@ -92,6 +94,7 @@ class Model {
     std::string problem;
     bool complete = false;
     bool cut = false;
+    bool late = false;
   };
 
   bool applyTo(const TasksUpdate& update);
@@ -129,6 +132,7 @@ class Model {
   [[nodiscard]] std::vector<std::uint64_t> runsWithText() const;
   /// Makes the text of a page that consists of what the bus says of the task.
   void buildStyled();
+  [[nodiscard]] std::vector<StyledLine> refusal() const;
   [[nodiscard]] std::size_t previewHeight() const;
   [[nodiscard]] std::vector<StyledLine> preview() const;
   std::size_t maximumTop();
@@ -154,6 +158,7 @@ class Model {
 
   std::vector<Order> orders_;
   std::optional<Question> question_;
+  std::optional<Failure> refused_;
   std::string input_;
   std::string draft_;            ///< a reply that was not sent
   std::uint64_t draftTask_ = 0;  ///< and whose it is

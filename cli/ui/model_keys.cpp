@@ -19,6 +19,7 @@ bool blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") =
 
 void Model::press(std::string_view key) {
   status_.clear();
+  refused_.reset();
   switch (mode_) {
     case Mode::Help:
       mode_ = Mode::Browse;
@@ -200,7 +201,7 @@ bool Model::decide(std::string_view key) {
   } else {
     const auto* action = key == "c" ? "cancel" : key == "t" ? "retry" : "delete";
     if (key == "t" && wantsBudget()) {
-      say(std::format("It wants a larger budget: coffer retry {} --budget TOKENS", task()->id), Tone::Attention);
+      say(std::format("It wants a larger budget: {} retry {} --budget TOKENS", command_, task()->id), Tone::Attention);
       return true;
     }
     if (allows(action)) {
@@ -251,6 +252,7 @@ void Model::leaveInput() {
 }
 
 void Model::typed() {
+  refused_.reset();
   if (mode_ == Mode::Filter) {
     const auto before = focus().task;
     list_.filter(input_);
@@ -284,8 +286,6 @@ void Model::write(std::string_view key) {
     say("The reply is empty.", Tone::Attention);
     return;
   }
-  draft_ = input_;
-  draftTask_ = task()->id;
   orders_.emplace_back(Act{"reply", task()->id, {}, input_});
   leaveInput();
 }
@@ -293,6 +293,7 @@ void Model::write(std::string_view key) {
 void Model::click(std::size_t line) {
   if (mode_ != Mode::Browse || page_ != Page::List) return;
   status_.clear();
+  refused_.reset();
   const auto height = bodyHeight();
   const auto under = previewHeight();
   const auto rows = height > under ? height - under : 0;

@@ -18,7 +18,7 @@ namespace {
 sigset_t taken() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGTSTP, SIGWINCH})
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH})
     sigaddset(&set, signal);
   return set;
 }

@@ -12,8 +12,8 @@ namespace coffer::cli::ui {
 /// it before them.
 class StopSignals {
  public:
-  /// `took` is called, on a thread of its own, with SIGINT, SIGTERM, SIGTSTP or SIGWINCH. (After SIGHUP there is no
-  /// terminal to put in order.)
+  /// `took` is called, on a thread of its own, with SIGINT, SIGQUIT, SIGTERM, SIGTSTP or SIGWINCH. (After SIGHUP
+  /// there is no terminal to put in order.)
   explicit StopSignals(std::function<void(int signal)> took);
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;

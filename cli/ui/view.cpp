@@ -12,6 +12,7 @@
 #include <string>
 
 #include <glib.h>
+#include <unistd.h>
 
 #include "model/limits.hpp"
 #include "terminal.hpp"
@@ -113,7 +114,7 @@ class View final : public ftxui::ComponentBase {
   /// On a thread of its own. (That the terminal has another size shows when it is drawn.)
   void signalled(int signal) {
     if (signal == SIGTSTP) suspended_ = true;
-    if (signal == SIGINT || signal == SIGTERM) ended_ = true;
+    if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM) ended_ = true;
     stage_.wake();
   }
 
@@ -189,14 +190,18 @@ class View final : public ftxui::ComponentBase {
   }
 
   void write(const Edit& edit) {
-    std::expected<std::string, Failure> text;
-    restored([&] { text = readFromEditor(edit.about, limits::kTextBytes); });
-    if (!text) {
-      model_.say(text.error().message, Tone::Attention);
-    } else if (!g_utf8_validate(text->data(), static_cast<gssize>(text->size()), nullptr)) {
-      model_.say("The reply is not UTF-8 text.", Tone::Bad);
+    std::expected<Written, Failure> written;
+    restored([&] { written = readFromEditor(edit.about, limits::kTextBytes); });
+    if (!written) {
+      model_.tell(written.error());
+    } else if (!g_utf8_validate(written->text.data(), static_cast<gssize>(written->text.size()), nullptr)) {
+      auto failed = notText("reply").error();
+      failed.message += whereWritten(written->file);
+      model_.tell(failed);
     } else {
-      Act act{"reply", edit.task, {}, std::move(*text)};
+      // From here on the model keeps it until it was taken.
+      unlink(written->file.c_str());
+      Act act{"reply", edit.task, {}, std::move(written->text)};
       model_.begin(act);
       feed_.act(std::move(act));
     }

@@ -98,9 +98,8 @@ Outcome awaitLanding(Session& session, TaskClient& task, const std::string& comm
     // What did not land is told by the failure: one object either way.
     if (landed) session.print(Json::of(properties).add("Accepted", "work").add("Commit", commit));
   } else {
-    for (const auto& [id, branch, where] :
-         valueOf<std::vector<sdbus::Struct<std::string, std::string, std::string>>>(properties, "Landed"))
-      session.print(std::format("Landed {} on {} in {}.\n", id, model::visibleText(branch), model::visibleText(where)));
+    for (const auto& landing : landingsOf(properties))
+      session.print(std::format("Landed {}.\n", landing));
   }
   if (landed) return ExitCode::Done;
   const auto problem = valueOf<sdbus::Struct<std::string, std::string>>(properties, "Problem");
@@ -125,6 +124,8 @@ Outcome accept(Session& session, const Options& options) {
   if (!what)
     return failure(ExitCode::Failed, std::format("Task {} has nothing to accept: {}.", view.name(), view.where()),
                    session.command(view.nextCommands().front()));
+  if (*what == What::Plan && !options.branch.empty())
+    return usageFailure("--branch says where work lands; this is a plan.");
 
   auto digest = options.digest;
   if (digest.empty()) {
@@ -137,7 +138,6 @@ Outcome accept(Session& session, const Options& options) {
   }
 
   if (*what == What::Plan) {
-    if (!options.branch.empty()) return usageFailure("--branch says where work lands; this is a plan.");
     {
       const auto progress = session.progress("Accepting the plan");
       (*task)->acceptPlan(digest, changeOptions());

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <format>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dbus/names.hpp"
@@ -37,9 +39,15 @@ struct Place {
   CLI::Option* valueOf = nullptr;  ///< the option whose value it is
   std::string before;              ///< what of the word is the option itself ("--flow=")
   std::size_t argument = 0;        ///< how many arguments of the verb stand before it
+  bool elsewhere = false;          ///< another machine is meant, which is not asked: ssh might want a password
 };
 
 bool takesValue(const CLI::Option& option) { return option.get_type_size() > 0; }
+
+/// Whether a word names another machine, or says that the next one does.
+bool namesHost(std::string_view word) {
+  return word == "--host" || word.starts_with("--host=") || (word.starts_with("-H") && !word.starts_with("--"));
+}
 
 CLI::Option* optionOf(CLI::App& verb, const std::string& name) {
   for (auto* app = &verb; app != nullptr; app = app->get_parent())
@@ -52,6 +60,7 @@ Place placeOf(CLI::App& root, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     const auto& word = words[i];
     place.valueOf = nullptr;
+    place.elsewhere = place.elsewhere || namesHost(word);
     if (word.size() > 1 && word.starts_with('-')) {
       auto* option = optionOf(*place.verb, word);
       if (option == nullptr || !takesValue(*option)) continue;
@@ -114,8 +123,22 @@ Candidates fixed(std::initializer_list<const char*> words) {
   return found;
 }
 
+/// The values that something of this name can have on every machine.
+std::optional<Candidates> valuesAnywhere(const std::string& name) {
+  if (name == "agent") return fixed({"planner=", "writer=", "reviewer="});
+  if (name == "flow") return fixed({"single", "executor", "review", "supervisor"});
+  if (name == "policy") return fixed({"plan=", "risky=", "landing="});
+  if (name == "state")
+    return fixed({"queued", "planning", "plan-ready", "writing", "verifying", "reviewing", "ready", "landing", "landed",
+                  "done", "failed", "cancelled"});
+  return std::nullopt;
+}
+
 /// The values that something of this name can have.
-Candidates valuesOf(Session& session, const std::string& name, const CLI::App& verb) {
+Candidates valuesOf(Session& session, const std::string& name, const Place& place) {
+  const auto& verb = *place.verb;
+  if (const auto words = valuesAnywhere(name)) return *words;
+  if (place.elsewhere) return {};
   const auto group = verb.get_parent() == nullptr ? std::string() : verb.get_parent()->get_name();
   if (name == "TASK" || name == "TEXT") {
     const auto& looks = verb.get_name();
@@ -124,12 +147,6 @@ Candidates valuesOf(Session& session, const std::string& name, const CLI::App& v
   if (name == "project" || (name == "NAME" && group == "project")) return objects(session, names::kProject);
   if (name == "provider" || (name == "NAME" && group == "provider")) return objects(session, names::kProvider);
   if (name == "NAME" && group == "agent") return objects(session, names::kAgent);
-  if (name == "agent") return fixed({"planner=", "writer=", "reviewer="});
-  if (name == "flow") return fixed({"single", "executor", "review", "supervisor"});
-  if (name == "policy") return fixed({"plan=", "risky=", "landing="});
-  if (name == "state")
-    return fixed({"queued", "planning", "plan-ready", "writing", "verifying", "reviewing", "ready", "landing", "landed",
-                  "done", "failed", "cancelled"});
   if (name == "kind") return kinds(session);
   return {};
 }
@@ -137,7 +154,7 @@ Candidates valuesOf(Session& session, const std::string& name, const CLI::App& v
 Candidates candidates(Session& session, CLI::App& root, const std::vector<std::string>& words) {
   const auto place = placeOf(root, words);
   if (place.valueOf != nullptr) {
-    auto found = valuesOf(session, place.valueOf->get_single_name(), *place.verb);
+    auto found = valuesOf(session, place.valueOf->get_single_name(), place);
     for (auto& candidate : found)
       candidate.word.insert(0, place.before);
     return found;
@@ -157,7 +174,7 @@ Candidates candidates(Session& session, CLI::App& root, const std::vector<std::s
   std::size_t argument = 0;
   for (const auto* option : place.verb->get_options())
     if (option->get_positional() && argument++ == place.argument)
-      std::ranges::copy(valuesOf(session, option->get_single_name(), *place.verb), std::back_inserter(found));
+      std::ranges::copy(valuesOf(session, option->get_single_name(), place), std::back_inserter(found));
   return found;
 }
 

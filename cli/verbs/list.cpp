@@ -42,7 +42,7 @@ Outcome list(Session& session, const Options& options) {
     return ExitCode::Done;
   }
   const auto now = currentTime();
-  Table table({{"TASK", Align::Right}, {"PROJECT"}, {"STATE"}, {"CHANGED"}, {"TITLE"}});
+  Table table({{"TASK", Align::Right}, {"PROJECT"}, {"STATE", Align::Left, Fit::Shared}, {"CHANGED"}, {"TITLE"}});
   for (const auto& task : tasks) {
     const TaskView view(task);
     table.add({{std::to_string(view.id), Tone::Strong},

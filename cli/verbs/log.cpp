@@ -79,12 +79,17 @@ Outcome log(Session& session, const Options& options) {
   const std::string what = options.gate ? "gate" : options.output ? "log" : "transcript";
   const auto text = session.during("Reading the " + what, [&] { return readTaskText(**task, what, options.run); });
   if (session.json()) {
-    session.print(
-        Json().add("Id", *session.task()).add("What", what).add("Text", text.text).add("Digest", text.digest));
+    session.print(Json()
+                      .add("Id", *session.task())
+                      .add("What", what)
+                      .add("Text", text.text)
+                      .add("Digest", text.digest)
+                      .add("Cut", text.cut || text.late));
     return ExitCode::Done;
   }
   auto shown = model::visibleText(text.text);
   if (!shown.empty() && !shown.ends_with('\n')) shown += '\n';
+  if (text.late) session.note("What came before is not shown here; this is the end of what is there by now.\n");
   session.printLong(shown);
   if (text.cut) session.note("There is more than what is shown here.\n");
   return ExitCode::Done;

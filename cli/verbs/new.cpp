@@ -36,17 +36,21 @@ struct Options {
   std::vector<std::string> prompt;
 };
 
-std::expected<std::string, Failure> promptOf(const Session& session, const Options& options) {
+std::expected<std::string, Failure> promptOf(Session& session, const Options& options) {
   if (!options.prompt.empty() && options.prompt != std::vector<std::string>{"-"}) {
     std::string text;
     for (const auto& word : options.prompt)
       text += (text.empty() ? "" : " ") + word;
     return text;
   }
-  if (options.prompt.empty() && session.terminal().input)
-    return readFromEditor(
+  if (options.prompt.empty() && session.terminal().input) {
+    auto written = readFromEditor(
         "Say above what is to be done: what is wrong or missing, and how one would see that it is right.",
         limits::kTextBytes);
+    if (!written) return std::unexpected(written.error());
+    session.unsent(std::move(written->file));
+    return std::move(written->text);
+  }
   auto text = readInput(limits::kTextBytes);
   while (text && text->ends_with('\n'))
     text->pop_back();
@@ -88,7 +92,7 @@ void sayWhatIsLeftOut(const Session& session, TaskClient& task, std::uint64_t id
 }
 
 Outcome create(Session& session, const Options& options) {
-  const auto agents = parseAgents(options.agents);
+  const auto agents = parseAgents(options.agents, session.options().host);
   if (!agents) return std::unexpected(agents.error());
   const auto policy = parseAssignments(options.policy, "--policy", "landing=auto");
   if (!policy) return std::unexpected(policy.error());
@@ -114,9 +118,7 @@ Outcome create(Session& session, const Options& options) {
   if (!options.flow.empty()) call.emplace("flow", sdbus::Variant(options.flow));
   if (!agents->empty()) call.emplace("agents", sdbus::Variant(*agents));
   if (!policy->empty()) call.emplace("policy", sdbus::Variant(*policy));
-  if (options.rounds)
-    call.emplace("rounds",
-                 sdbus::Variant(static_cast<std::uint32_t>(std::min<std::uint64_t>(*options.rounds, UINT32_MAX))));
+  if (options.rounds) call.emplace("rounds", smallNumber(*options.rounds));
   if (options.budget) call.emplace("budget", sdbus::Variant(*options.budget));
   if (!options.landing_style.empty()) call.emplace("landing-style", sdbus::Variant(options.landing_style));
   sdbus::ObjectPath path;
@@ -125,6 +127,7 @@ Outcome create(Session& session, const Options& options) {
     const auto progress = session.progress("Making the task");
     std::tie(path, id) = (*bus)->manager().createTask(project->path, *prompt, call);
   }
+  session.sent();
   session.about(id);
   if (session.json()) {
     session.print(Json().add("Id", id).add("Path", path));

@@ -49,6 +49,7 @@ Outcome on(Session& session) {
   if (runInteractive(systemctl({"enable", "--quiet", kUnit})) != 0 || runInteractive(systemctl({"start", kUnit})) != 0)
     return failure(ExitCode::Failed, "Notifications could not be switched on for this user's session.",
                    std::format("systemctl --user status {}", kUnit));
+  if (session.json()) session.print(Json().add("Enabled", true));
   session.note("Notifications are on, now and whenever you log in to a desktop.\nnext: coffer notify status\n");
   return ExitCode::Done;
 }
@@ -58,6 +59,7 @@ Outcome off(Session& session) {
   if (runInteractive(systemctl({"disable", "--quiet", "--now", kUnit})) != 0)
     return failure(ExitCode::Failed, "Notifications could not be switched off for this user's session.",
                    std::format("systemctl --user status {}", kUnit));
+  if (session.json()) session.print(Json().add("Enabled", false));
   session.note("Notifications are off.\n");
   return ExitCode::Done;
 }

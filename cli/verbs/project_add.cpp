@@ -115,7 +115,7 @@ Outcome add(Session& session, const Options& options) {
   if (name.empty())
     return usageFailure("No name can be made of that directory's; give one.",
                         session.command("project add --name NAME"));
-  const auto agents = parseAgents(options.agents);
+  const auto agents = parseAgents(options.agents, session.options().host);
   if (!agents) return std::unexpected(agents.error());
   const auto policy = parseAssignments(options.policy, "--policy", "landing=auto");
   if (!policy) return std::unexpected(policy.error());
@@ -125,9 +125,7 @@ Outcome add(Session& session, const Options& options) {
   if (!options.test.empty()) call.emplace("test", sdbus::Variant(options.test));
   if (!agents->empty()) call.emplace("agents", sdbus::Variant(*agents));
   if (!policy->empty()) call.emplace("policy", sdbus::Variant(*policy));
-  if (options.rounds)
-    call.emplace("rounds",
-                 sdbus::Variant(static_cast<std::uint32_t>(std::min<std::uint64_t>(*options.rounds, UINT32_MAX))));
+  if (options.rounds) call.emplace("rounds", smallNumber(*options.rounds));
   if (options.budget) call.emplace("budget", sdbus::Variant(*options.budget));
   auto author = authorOf(session, options, *directory);
   if (!author) return std::unexpected(author.error());

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <format>
 #include <memory>
@@ -36,7 +35,7 @@ void addCommands(Dictionary& call, const std::string& key, std::vector<std::stri
 
 Outcome set(Session& session, const Options& options) {
   // An empty value takes an entry away, so an agent without a name is one here.
-  const auto agents = parseAgents(options.agents, Emptiness::Allowed);
+  const auto agents = parseAgents(options.agents, session.options().host, Emptiness::Allowed);
   if (!agents) return std::unexpected(agents.error());
   const auto policy = parseAssignments(options.policy, "--policy", "landing=auto");
   if (!policy) return std::unexpected(policy.error());
@@ -45,9 +44,7 @@ Outcome set(Session& session, const Options& options) {
   addCommands(call, "test", options.test);
   if (!agents->empty()) call.emplace("agents", sdbus::Variant(*agents));
   if (!policy->empty()) call.emplace("policy", sdbus::Variant(*policy));
-  if (options.rounds)
-    call.emplace("rounds",
-                 sdbus::Variant(static_cast<std::uint32_t>(std::min<std::uint64_t>(*options.rounds, UINT32_MAX))));
+  if (options.rounds) call.emplace("rounds", smallNumber(*options.rounds));
   if (options.budget) call.emplace("budget", sdbus::Variant(*options.budget));
   if (call.empty()) return usageFailure("Say what is to be set.", session.command("project set --help"));
   call.merge(changeOptions());

@@ -47,12 +47,17 @@ Outcome reply(Session& session, const Options& options) {
   if (words.empty() || words == std::vector<std::string>{"-"}) {
     const auto question = model::visibleText(textOf(properties, "Question"));
     const bool edit = words.empty() && session.terminal().input;
-    auto read =
-        edit ? readFromEditor(view.name() + "\n" + (question.empty() ? "Say what should be otherwise." : question),
-                              limits::kTextBytes)
-             : readInput(limits::kTextBytes);
-    if (!read) return std::unexpected(read.error());
-    text = std::move(*read);
+    if (edit) {
+      auto written = readFromEditor(
+          view.name() + "\n" + (question.empty() ? "Say what should be otherwise." : question), limits::kTextBytes);
+      if (!written) return std::unexpected(written.error());
+      session.unsent(std::move(written->file));
+      text = std::move(written->text);
+    } else {
+      auto read = readInput(limits::kTextBytes);
+      if (!read) return std::unexpected(read.error());
+      text = std::move(*read);
+    }
     while (text.ends_with('\n'))
       text.pop_back();
   } else {
@@ -66,6 +71,7 @@ Outcome reply(Session& session, const Options& options) {
     const auto progress = session.progress("Sending the reply");
     (*task)->reply(text, changeOptions());
   }
+  session.sent();
   if (session.json()) {
     session.print(Json().add("Id", view.id));
     return ExitCode::Done;

@@ -10,6 +10,7 @@
 #include "run_view.hpp"
 #include "session.hpp"
 #include "task_choice.hpp"
+#include "task_details.hpp"
 #include "task_view.hpp"
 #include "verb.hpp"
 #include "verbs.hpp"
@@ -108,10 +109,8 @@ Outcome finish(Session& session, const Dictionary& task) {
   if (session.json()) {
     session.print(Json::of(task));
   } else {
-    for (const auto& [commit, branch, where] :
-         valueOf<std::vector<sdbus::Struct<std::string, std::string, std::string>>>(task, "Landed"))
-      session.print(
-          std::format("Landed {} on {} in {}.\n", commit, model::visibleText(branch), model::visibleText(where)));
+    for (const auto& landing : landingsOf(task))
+      session.print(std::format("Landed {}.\n", landing));
     const auto problem = valueOf<sdbus::Struct<std::string, std::string>>(task, "Problem");
     if (const auto words = model::visibleText(std::get<1>(problem)); !words.empty()) session.print(words + "\n");
     if (const auto question = model::visibleText(textOf(task, "Question"));

@@ -7,18 +7,18 @@
 #include "assignment.hpp"
 #include "invocation.hpp"
 #include "project_choice.hpp"
+#include "verb.hpp"
 
 namespace coffer::cli {
 namespace {
 
 /// 0 for a command line that the grammar takes, the parser's number otherwise.
-int parse(std::vector<std::string> words, GlobalOptions* options = nullptr) {
+int parse(const std::vector<std::string>& words, GlobalOptions* options = nullptr) {
   Invocation invocation;
   const auto app = commandLine(invocation);
-  std::ranges::reverse(words);
   int result = 0;
   try {
-    app->parse(words);
+    cli::parse(*app, invocation, words);
   } catch (const CLI::Success&) {
   } catch (const CLI::ParseError& error) {
     result = error.get_exit_code();
@@ -101,6 +101,35 @@ TEST(Arguments, NeverTakesAPromptForAVerb) {
   EXPECT_EQ(parse({"project", "remove", "list"}), 0);
 }
 
+TEST(Arguments, EveryWordArrivesAsItWasTyped) {
+  const std::vector<std::string> typed = {"[WIP] Keep a, b and [c]", "[1,2,3]", " [x]", "  []", "{}", "%%", "[", "a]"};
+  for (const auto& word : typed) {
+    for (const std::vector<std::string>& words : {std::vector{word}, std::vector{word, word}}) {
+      Invocation invocation;
+      CLI::App app;
+      std::vector<std::string> values;
+      std::vector<std::string> commands;
+      std::string name;
+      Verb verb(app, invocation, "do", "Does it", {"do"});
+      verb.words("WORDS", values, "What").option("--test", commands, "Command").option("--name", name, "Name");
+      std::vector<std::string> line = {"do", "--test", word, "--name", word};
+      line.insert(line.end(), words.begin(), words.end());
+      cli::parse(app, invocation, line);
+      EXPECT_EQ(values, words);
+      EXPECT_EQ(name, word);
+      EXPECT_EQ(commands, std::vector{word});
+    }
+  }
+  GlobalOptions options;
+  EXPECT_EQ(parse({"-H", "[::1]", "list"}, &options), 0);
+  EXPECT_EQ(options.host, "[::1]");
+}
+
+TEST(Arguments, HelpNamesEveryOptionAsItIsTyped) {
+  Invocation invocation;
+  EXPECT_EQ(commandLine(invocation)->help().find('{'), std::string::npos);
+}
+
 TEST(Arguments, ShowsAnExampleForEveryVerb) {
   Invocation invocation;
   const auto app = commandLine(invocation);
@@ -154,12 +183,13 @@ TEST(Assignments, AreNameAndValue) {
 }
 
 TEST(Agents, AreWrittenAsTheBusWantsThem) {
-  const auto agents = parseAgents({"writer=codex:vendor/model:free", "reviewer=claude", "planner=codex/m"});
+  const auto agents = parseAgents({"writer=codex:vendor/model:free", "reviewer=claude", "planner=codex/m"}, "");
   ASSERT_TRUE(agents);
   EXPECT_EQ(agents->at("writer"), "codex/vendor/model:free");
   EXPECT_EQ(agents->at("reviewer"), "claude");
   EXPECT_EQ(agents->at("planner"), "codex/m");
-  EXPECT_FALSE(parseAgents({"writer="}));
+  EXPECT_EQ(parseAgents({"writer="}, "").error().next, "coffer agent list");
+  EXPECT_EQ(parseAgents({"writer="}, "me@far").error().next, "coffer -H me@far agent list");
 }
 
 TEST(IsWithin, DoesNotMistakeASiblingForAChild) {

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -139,6 +140,11 @@ class World:
         return status, screen.replace("\r\n", "\n")
 
 
+def completed(world, *words):
+    """What the last of the words could be."""
+    return [line.split("\t")[0] for line in world.coffer("complete", "--", *words).stdout.splitlines()]
+
+
 @pytest.fixture
 def world(bus, tmp_path):
     world = World(bus, tmp_path)
@@ -187,6 +193,19 @@ def test_list_lines_up_and_follows_the_cursor(world):
     assert {t["Id"] for t in world.json("list", "--all")["Tasks"]} == {7, 8, 1234}
     assert [t["Id"] for t in world.json("list", "--state", "done")["Tasks"]] == [8]
     assert "\x1b" not in world.coffer("list").stdout
+
+
+def test_a_long_sentence_does_not_widen_the_list(world):
+    words = "The provider said that " + "it has had enough, " * 12
+    parked = task(18, Parked="blocked", Waiting=["turn-failed", words, 0])
+    run = {"Id": 1, "Kind": "gate", "Role": "", "Agent": "", "Round": 0, "Attempt": 1, "Started": NOW, "Ended": NOW + 3_000_000,
+           "Result": "exit-code", "Code": 2, "Text": "make -j2 CFLAGS=" + "-O2," * 40}
+    world.serve(tasks=[parked, task(17)], runs=[run])
+    for command, wanted in ((["list"], "Fix the overflow"), (["show", "17", "--no-pager"], "exit code 2")):
+        rows = [re.sub(r"\x1b\[[0-9;]*m", "", row) for row in world.terminal(*command)[1].splitlines()]
+        assert all(len(row) <= 80 for row in rows if "digest" not in row), rows
+        assert any(wanted in row for row in rows)
+    assert words.strip() in world.coffer("list").stdout, "in a pipe it is whole"
 
 
 def test_show_says_state_question_runs_and_refusals(world):
@@ -290,6 +309,33 @@ def test_pieces_of_two_texts_are_never_put_together(world):
     assert "There is more" in result.stderr
 
 
+MIB = 1024 * 1024
+LONG_LOG = "the oldest line\n" + "a line like any other\n" * (9 * MIB // 22) + "the newest line\n"
+
+
+def test_of_a_long_log_that_grows_the_end_is_shown(world):
+    world.serve(tasks=[task()], texts={"log": LONG_LOG}, growing=[len(LONG_LOG), 0])
+    result = world.coffer("log", "17", "--output")
+    lines = result.stdout.splitlines()
+    assert lines[-1] == "the newest line" and set(lines[:-1]) == {"a line like any other"}, "whole lines, the last ones"
+    assert 7 * MIB < len(result.stdout) <= 8 * MIB and "What came before is not shown" in result.stderr
+    assert world.json("log", "17", "--output")["Cut"] is True
+    world.serve(tasks=[task()], texts={"log": "all of it\n"}, growing=[10, 0])
+    result = world.coffer("log", "17", "--output")
+    assert (result.stdout, result.stderr) == ("all of it\n", "")
+    assert world.json("log", "17", "--output")["Cut"] is False
+
+
+@pytest.mark.parametrize("growing", [[len(LONG_LOG), 0], [7 * MIB, 256 * 1024]], ids=["long before", "long while it is shown"])
+def test_the_view_follows_the_end_of_a_long_log(world, growing):
+    run = {"Id": 5, "Kind": "turn", "Role": "writer", "Agent": "", "Round": 0, "Attempt": 1, "Started": NOW, "Ended": 0, "Result": "",
+           "Code": 0, "Text": ""}
+    log = "a line like any other\n" * (16 * MIB // 22) + "the newest line\n" if growing[1] else LONG_LOG
+    world.serve(tasks=[task()], runs=[run], texts={"log": log}, growing=growing)
+    status, screen = world.terminal("ui", answers=[("transcript", "l"), ("the newest line", "q"), ("leave", "q")])
+    assert os.waitstatus_to_exitcode(status) == 0 and "this is its end by now" in screen
+
+
 def test_log_events(world):
     world.serve(tasks=[task()], events=[[1, 17, NOW, "created", {"flow": "review"}], [2, 17, NOW + 61_000_000, "plan", {}]])
     result = world.coffer("log", "17", "--events")
@@ -351,6 +397,24 @@ def test_accept_on_a_terminal_shows_it_and_asks(world):
     assert "You have been shown it" in screen and PLAN_DIGEST in screen
     assert "turn <U+202E>" not in screen
     assert [c["digest"] for c in world.calls()] == [PLAN_DIGEST]
+
+
+def test_a_branch_for_a_plan_is_refused_before_anybody_is_asked(world):
+    world.serve(tasks=[plan_task()], texts={"plan": PLAN})
+    status, screen = world.terminal("accept", "17", "--branch", "x")
+    assert os.waitstatus_to_exitcode(status) == 2 and "this is a plan" in screen
+    assert "[y/N]" not in screen and "Clear" not in screen and world.calls() == []
+
+
+def test_notify_prints_one_object_with_json(world):
+    # No manager of a user runs here; that it was told is what its client ends with.
+    fake = world.where / "bin"
+    fake.mkdir()
+    (fake / "systemctl").write_text("#!/bin/sh\necho \"$*\" >> %s\n" % (world.where / "told"))
+    (fake / "systemctl").chmod(0o755)
+    world.environment["PATH"] = "%s:%s" % (fake, world.environment["PATH"])
+    assert world.json("notify", "on") == {"Enabled": True} and world.json("notify", "off") == {"Enabled": False}
+    assert [line.split()[1] for line in (world.where / "told").read_text().splitlines()] == ["enable", "start", "disable"]
 
 
 def test_what_plan_showed_accept_knows(world):
@@ -546,6 +610,13 @@ def test_new_finds_the_project_by_the_directory_and_says_what_is_left_out(world)
     assert call["options"] == {"agents": {"writer": "codex/m"}, "policy": {"plan": "auto"}, "rounds": 2, "flow": "single"}
 
 
+def test_what_looks_like_a_list_is_sent_as_it_was_typed(world):
+    world.serve(projects=[PROJECT], tasks=[question_task()])
+    assert world.coffer("new", "-p", "zlib", "[WIP] Keep a, b and [c]").returncode == 0
+    assert world.coffer("reply", "17", "[1,2,3]").returncode == 0
+    assert [call.get("prompt", call.get("text")) for call in world.calls()] == ["[WIP] Keep a, b and [c]", "[1,2,3]"]
+
+
 def test_new_names_every_path_that_is_left_out(world):
     world.environment["PAGER"] = "false"
     left = ["left-out-%02d.c" % number for number in range(40)]
@@ -594,6 +665,56 @@ def test_new_opens_an_editor_on_a_terminal(world):
     status, screen = world.terminal("new", "-p", "zlib")
     assert os.waitstatus_to_exitcode(status) == 0, screen
     assert world.calls()[0]["prompt"] == "From\nthe editor"
+
+
+def written_by_an_editor(world, text):
+    editor = world.where / "editor"
+    editor.write_text("#!/bin/sh\nprintf '%s\\n' | cat - \"$1\" > \"$1.new\" && mv \"$1.new\" \"$1\"\n" % text)
+    editor.chmod(0o755)
+    runtime = world.where / "run"
+    runtime.mkdir()
+    world.environment |= {"EDITOR": str(editor), "XDG_RUNTIME_DIR": str(runtime)}
+    return runtime
+
+
+@pytest.mark.parametrize("words, call", [(["new", "-p", "zlib"], "Manager.CreateTask"), (["reply", "17"], "Task.Reply")])
+def test_what_was_written_in_an_editor_is_there_until_it_was_taken(world, words, call):
+    runtime = written_by_an_editor(world, "Said at length")
+    world.serve(projects=[PROJECT], tasks=[question_task()], errors={call: ["NoSpace", "There is no room."]})
+    status, screen = world.terminal(*words, size=(24, 200))
+    assert os.waitstatus_to_exitcode(status) == 1
+    (kept,) = runtime.iterdir()
+    assert "There is no room. What you wrote is in %s." % kept in screen
+    # It can be handed in as it is.
+    world.serve(projects=[PROJECT], tasks=[question_task()])
+    assert world.coffer(*words, "-", stdin=kept.read_text()).returncode == 0
+    assert [(each.get("prompt") or each.get("text")).strip() for each in world.calls()] == ["Said at length"] * 2
+    kept.unlink()
+    assert os.waitstatus_to_exitcode(world.terminal(*words)[0]) == 0
+    assert list(runtime.iterdir()) == [], "taken, so it is gone"
+
+
+def test_an_editor_that_fails_takes_nothing_with_it(world):
+    runtime = written_by_an_editor(world, "Half a sentence")
+    with open(world.environment["EDITOR"], "a") as editor:
+        editor.write("exit 3\n")
+    world.serve(projects=[PROJECT])
+    status, screen = world.terminal("new", "-p", "zlib", size=(24, 200))
+    (kept,) = runtime.iterdir()
+    assert os.waitstatus_to_exitcode(status) == 1 and "ended with 3; nothing was sent. What you wrote is in %s." % kept in screen
+    assert kept.read_text().strip() == "Half a sentence" and world.calls() == []
+    kept.unlink()
+    world.environment["EDITOR"] = "true"
+    status, screen = world.terminal("new", "-p", "zlib")
+    assert os.waitstatus_to_exitcode(status) == 2 and "Nothing was written" in screen and list(runtime.iterdir()) == []
+
+
+def test_a_reply_of_the_editor_that_the_view_could_not_send_is_a_draft(world):
+    runtime = written_by_an_editor(world, "Said at length")
+    world.serve(tasks=[question_task()], errors={"Task.Reply": ["NoSpace", "There is no room."]})
+    status, screen = world.terminal("ui", answers=[("in editor", "e"), ("There is no room.", "r"), ("Said at length", "\x1b"),
+                                                   ("Nothing was sent", "q")])
+    assert os.waitstatus_to_exitcode(status) == 0 and list(runtime.iterdir()) == []
 
 
 def test_provider_add_sends_the_key_by_a_descriptor(world):
@@ -659,15 +780,43 @@ def test_provider_set_changes_the_address_and_tells_of_the_key(world):
 def test_what_can_be_typed_is_completed(world):
     world.serve(providers=[{"Id": 1, "Name": "ours", "Owner": os.getuid(), "Kind": "openai", "Machine": False}])
 
-    def completed(*words):
-        return [line.split("\t")[0] for line in world.coffer("complete", "--", *words).stdout.splitlines()]
+    assert completed(world, "provider", "se") == ["set"]
+    assert completed(world, "provider", "set", "o") == ["ours"]
+    assert completed(world, "provider", "set", "ours", "--u") == ["--url"]
+    assert completed(world, "project", "add", "--b") == ["--build", "--budget"] and completed(world, "project", "add", "--r") == ["--rounds"]
+    assert completed(world, "project", "add", "--au") == ["--author-name", "--author-email"]
+    assert "openai" in completed(world, "provider", "add", "x", "--kind", "")
 
-    assert completed("provider", "se") == ["set"]
-    assert completed("provider", "set", "o") == ["ours"]
-    assert completed("provider", "set", "ours", "--u") == ["--url"]
-    assert completed("project", "add", "--b") == ["--build", "--budget"] and completed("project", "add", "--r") == ["--rounds"]
-    assert completed("project", "add", "--au") == ["--author-name", "--author-email"]
-    assert "openai" in completed("provider", "add", "x", "--kind", "")
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish")
+def test_fish_offers_paths_where_nothing_else_is_known(world):
+    (world.where / "bin").mkdir()
+    (world.where / "bin/coffer").symlink_to(COFFER)
+    (world.where / "plans").mkdir()
+    (world.where / "plan.md").write_text("x")
+    world.environment["PATH"] = "%s:%s" % (world.where / "bin", world.environment["PATH"])
+    world.serve(tasks=[task(17)])
+    script = os.path.join(HERE, "..", "..", "..", "cli", "completions", "coffer.fish")
+
+    def offered(line):
+        told = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, line], cwd=world.where,
+                              env=world.environment, capture_output=True, text=True, timeout=60)
+        assert told.returncode == 0, told.stderr
+        return [row.split("\t")[0] for row in told.stdout.splitlines()]
+
+    assert offered("coffer project add pl") == ["plan.md", "plans/"]
+    assert "plan.md" in offered("coffer new --plan ")
+    assert offered("coffer show ") == ["17"] and offered("coffer project a") == ["add"]
+
+
+def test_of_another_machine_nothing_of_this_one_is_offered(world):
+    world.serve(tasks=[task(17)], projects=[PROJECT])
+
+    assert completed(world, "show", "") == ["17"] and completed(world, "new", "-p", "") == ["zlib"]
+    for host in (["-H", "far"], ["--host", "far"], ["--host=far"], ["-Hfar"]):
+        assert completed(world, *host, "show", "") == [] and completed(world, "show", *host, "") == [] and completed(world, "new", *host, "-p", "") == []
+        assert completed(world, *host, "new", "--flow", "s") == ["single", "supervisor"], "which is the same on every machine"
+        assert completed(world, *host, "sho") == ["show"]
 
 
 def test_agents(world):
@@ -706,6 +855,14 @@ def test_watch_ends_with_0_when_done_and_1_when_failed(world):
     world.serve(tasks=[task()], script=[{"State": "failed", "Problem": ["Sandbox", "The unit could not be started."]}])
     result = world.coffer("watch", "17", "--json")
     assert result.returncode == 1 and json.loads(result.stdout)["State"] == "failed"
+
+
+def test_watch_sees_at_once_what_changes_while_it_reads(world):
+    world.serve(tasks=[task(State="planning")], meanwhile={
+        "State": "plan-ready", "PlanDigest": PLAN_DIGEST, "Actions": ["accept-plan"], "Pending": [["plan", PLAN_DIGEST]]})
+    begin = time.monotonic()
+    assert world.coffer("watch", "17").returncode == 6
+    assert time.monotonic() - begin < 30, "a change that comes with an answer is no less told"
 
 
 def test_watching_is_ended_by_ctrl_c_and_the_task_goes_on(world):
@@ -758,6 +915,12 @@ def test_another_machine_is_reached_over_ssh(world):
     assert "me@far" in (world.where / "ssh-arguments").read_text()
     refused = world.coffer("-H", "me@far", "provider", "add", "x", "--kind", "anthropic", stdin="k\n")
     assert refused.returncode == 1 and "-H" in refused.stderr
+    # What is proposed is about that machine, too.
+    world.serve(tasks=[plan_task(17), plan_task(18)])
+    assert "next: coffer -H me@far list\n" in world.coffer("-H", "me@far", "plan").stderr
+    world.serve(tasks=[task(17)])
+    assert "next: coffer -H me@far list --all\n" in world.coffer("-H", "me@far", "plan").stderr
+    assert "next: coffer -H me@far agent list\n" in world.coffer("-H", "me@far", "new", "-p", "x", "--agent", "writer=", "y").stderr
 
 
 def test_another_machine_that_cannot_be_reached_ends_with_7(world):
@@ -849,6 +1012,14 @@ def test_the_view_shows_a_refusal_and_goes_on(world):
     world.serve(tasks=[task()], errors={"Task.Cancel": ["WrongState", "It is being landed."]})
     status, _ = world.terminal("ui", answers=[("cancel", "c"), ("Cancel task 17", "y"), ("It is being landed.", "q")])
     assert os.WEXITSTATUS(status) == 0 and len(world.calls()) == 1
+
+
+def test_ctrl_backslash_leaves_the_terminal_as_it_was(world):
+    world.serve(tasks=[task()])
+    status, screen = world.terminal("ui", answers=[("cancel", "\x1c")])
+    assert os.waitstatus_to_exitcode(status) == 0
+    for mode in ("1049", "1000"):
+        assert screen.rindex("\x1b[?%sl" % mode) > screen.rindex("\x1b[?%sh" % mode), "taken back"
 
 
 def test_the_view_needs_a_terminal_that_can_be_drawn_on(world):
@@ -948,5 +1119,7 @@ def test_every_verb_has_help_with_an_example_a_page_and_completion(world):
         assert helped.returncode == 0, words
         assert re.search(r"^Examples?:\n  coffer " + words[0], helped.stdout, re.M), words
         assert "*%s*" % " ".join(words) in page or len(words) == 1 and "*%s " % words[0] in page, "coffer(1) lacks " + " ".join(words)
+        for option in re.findall(r"^ +(?:-\w, *)?(--[a-z][a-z-]*)", helped.stdout, re.M):
+            assert "*%s*" % option in page, "coffer(1) lacks %s of %s" % (option, " ".join(words))
         completed = world.coffer("complete", "--", *words[:-1], words[-1][:1]).stdout
         assert words[-1] in [line.split("\t")[0] for line in completed.splitlines()], words

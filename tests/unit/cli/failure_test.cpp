@@ -62,6 +62,16 @@ TEST(FailureOf, ProposesACommandForTheTask) {
 
 TEST(FailureOf, ProposesACommandForTheSameMachine) {
   EXPECT_EQ(of("org.cofferdam.Cofferdam1.Error.Stale", "It changed.", 17, "me@far").next, "coffer -H me@far show 17");
+  const std::string ours(kErrorPrefix);
+  const std::string bus = "org.freedesktop.DBus.Error.";
+  const auto next = [](const std::string& name) { return of(name, "x", std::nullopt, "a b").next; };
+  EXPECT_EQ(next(ours + "Internal"), "ssh 'a b' journalctl -u cofferd");
+  EXPECT_EQ(next(ours + "Stale"), "coffer -H 'a b' list");
+  EXPECT_EQ(next(bus + "UnknownMethod"), "ssh 'a b' systemctl restart cofferd");
+  EXPECT_EQ(next(bus + "Timeout"), "coffer -H 'a b' list");
+  EXPECT_EQ(next(bus + "ServiceUnknown"), "ssh 'a b' systemctl status cofferd");
+  EXPECT_EQ(next("org.freedesktop.systemd1.UnitMasked"), "ssh 'a b' systemctl unmask cofferd");
+  EXPECT_EQ(next(ours + "Dirty"), "") << "git here would say nothing of the repository there";
 }
 
 TEST(FailureOf, LeavesTheCommandToAMessageThatNamesOne) {

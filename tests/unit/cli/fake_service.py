@@ -201,6 +201,10 @@ class Task(Object):
             number = fake.state["changing"] = fake.state["changing"] + 1
             data = b"".join(b"text %06d line %06d\n" % (number, line) for line in range(100))
             digest = "sha256:%d" % number
+        if "growing" in fake.state and what == "log":
+            # A run that goes on has printed more with every call, until it has printed all of it.
+            end = fake.state["growing"][0] = min(sum(fake.state["growing"]), len(data))
+            data, digest = data[:end], ""
         # Pieces far smaller than asked for, so that putting them together is tested; ASCII texts only then.
         size = fake.state.get("piece", limit)
         end = min(offset + size, len(data))
@@ -208,6 +212,10 @@ class Task(Object):
 
     @dbus.service.method(BUS + ".Task", in_signature="a{sv}", out_signature="aa{sv}")
     def ListRuns(self, options):
+        # What happens between two calls of whoever reads the task, told before this one is answered.
+        if "meanwhile" in fake.state:
+            self.values.update(fake.state.pop("meanwhile"))
+            manager.TaskChanged(self.values["Id"], self.values["Sequence"])
         return dbus.Array([dictionary(r, "run") for r in fake.state.get("runs", [])], signature="a{sv}")
 
     @dbus.service.method(BUS + ".Task", in_signature="a{sv}", out_signature="aa{sv}")

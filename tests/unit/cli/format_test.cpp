@@ -117,6 +117,26 @@ TEST(Table, CutsTheLastColumnToTheTerminal) {
   EXPECT_NE(text.find("…"), std::string::npos);
 }
 
+TEST(Table, CutsWhatIsSharedSoThatTheLastColumnIsSeen) {
+  Table table({{"TASK", Align::Right}, {"STATE", Align::Left, Fit::Shared}, {"TITLE"}});
+  table.add({{"7"}, {std::string(190, 's')}, {"Fix the overflow in inflate, and more"}});
+  table.add({{"8"}, {"writing"}, {"Short"}});
+  const auto lines = table.lines(60);
+  for (const auto& line : lines) {
+    std::string text;
+    for (const auto& cell : line)
+      text += cell.text;
+    EXPECT_LE(displayWidth(text), 60U) << text;
+  }
+  EXPECT_TRUE(table.text(Paint(false), 60).contains("sss…  Fix the overflow in inf")) << table.text(Paint(false), 60);
+  EXPECT_TRUE(table.text(Paint(false), std::nullopt).contains(std::string(190, 's')));
+  // What the last column does not need the shared one has.
+  Table roomy({{"STATE", Align::Left, Fit::Shared}, {"TITLE"}});
+  roomy.add({{std::string(50, 's')}, {"Short"}});
+  EXPECT_EQ(roomy.text(Paint(false), 60),
+            "STATE" + std::string(47, ' ') + "TITLE\n" + std::string(50, 's') + "  Short\n");
+}
+
 TEST(Table, KeepsEverythingWhenItIsNoTerminal) {
   EXPECT_EQ(sample().text(Paint(false), std::nullopt).find("…"), std::string::npos);
 }

@@ -285,6 +285,7 @@ TEST_F(ModelTest, AReplyIsSentByCtrlDAndKeptWhenItIsNot) {
   ASSERT_EQ(decided.size(), 1U);
   EXPECT_EQ(decided[0].action, "reply");
   EXPECT_EQ(decided[0].text, "Both\nof them");
+  model.begin(decided[0]);
   model.apply(OutcomeUpdate{decided[0], {}});
   press({"r"});
   EXPECT_EQ(model.input(), "");
@@ -295,11 +296,38 @@ TEST_F(ModelTest, ARefusedReplyIsNotLost) {
   press({"r"});
   model.input() = "Both";
   press({"CtrlD"});
-  model.apply(
-      OutcomeUpdate{acts().at(0), Failure{ExitCode::Stale, "WrongState", "It asks nothing.", "coffer show 17"}});
-  EXPECT_EQ(status(), "It asks nothing.  next: coffer show 17");
+  const auto act = acts().at(0);
+  model.begin(act);
+  model.apply(OutcomeUpdate{act, Failure{ExitCode::Stale, "WrongState", "It asks nothing.", "coffer show 17"}});
+  EXPECT_EQ(panel(), "It asks nothing.\nnext: coffer show 17\n");
   press({"r"});
   EXPECT_EQ(model.input(), "Both");
+}
+
+TEST_F(ModelTest, ARefusalIsShownWholeUntilTheNextKey) {
+  serve({task(17, "writing")});
+  const auto height = model.bodyHeight();
+  const std::string cure = "commit or stash them and accept again.";
+  const auto refuse = [&](std::string message) {
+    model.apply(OutcomeUpdate{{"accept-work", 17, {}, {}},
+                              Failure{ExitCode::Failed, "Dirty", std::move(message), "coffer show 17"}});
+  };
+  refuse("Paths of yours are changed and in the way: one.c, two.c, three.c, four.c, five.c, six.c, seven.c; " + cure);
+  auto shown = panel();
+  std::ranges::replace(shown, '\n', ' ');
+  EXPECT_TRUE(shown.contains(cure)) << shown;
+  EXPECT_TRUE(shown.ends_with("next: coffer show 17 ")) << shown;
+  for (const auto& line : model.panel())
+    EXPECT_LE(displayWidth(textOf(line)), 80U);
+  EXPECT_EQ(model.bodyHeight() + model.panel().size(), height);
+  press({"j"});
+  EXPECT_EQ(panel(), "");
+  // However long, there is a screen above it and the command below.
+  refuse(std::string(5000, 'x') + "\x1b[2J");
+  EXPECT_EQ(model.panel().size(), 12U);
+  EXPECT_TRUE(panel().ends_with("…\nnext: coffer show 17\n")) << panel();
+  refuse("\x1b[2J");
+  EXPECT_TRUE(panel().starts_with("<U+001B>[2J")) << panel();
 }
 
 TEST_F(ModelTest, CancelAndDeleteAsk) {

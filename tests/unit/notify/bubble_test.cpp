@@ -73,15 +73,12 @@ TEST(Bubble, AFailureSaysWhatWentWrong) {
   EXPECT_TRUE(newsOf(values).ended);
 }
 
-TEST(Bubble, WhatStandsStillCanBeRetriedOrResumedWhereThatIsAllowed) {
+TEST(Bubble, WhatStandsStillCanBeRetriedWhereThatIsAllowed) {
   const auto blocked =
       bubble(waiting(task("writing", "blocked", {"retry", "reply"}), "no-change", "It changed nothing.", 0));
   EXPECT_EQ(blocked.summary, "zlib 17: does not go on");
   EXPECT_EQ(blocked.body, "Fix the overflow\nIt changed nothing.");
   EXPECT_THAT(blocked.buttons, ElementsAre(Button::Show, Button::Retry, Button::Later));
-  const auto paused = bubble(task("writing", "paused", {"resume", "cancel"}));
-  EXPECT_EQ(paused.urgency, Urgency::Low);
-  EXPECT_THAT(paused.buttons, ElementsAre(Button::Show, Button::Resume, Button::Later));
   EXPECT_THAT(bubble(task("writing", "blocked", {"reply"})).buttons, ElementsAre(Button::Show, Button::Later));
 }
 
@@ -108,15 +105,14 @@ TEST(Bubble, WhatGoesOnOrIsOverWaitsForNobody) {
 
 TEST(Bubble, NoButtonDecides) {
   // Everything that a task could ever allow, in every state that waits.
-  const std::vector<std::string> all = {"accept-plan", "accept-work", "reply",  "retry",
-                                        "pause",       "resume",      "cancel", "delete"};
+  const std::vector<std::string> all = {"accept-plan", "accept-work", "reply", "retry", "cancel", "delete"};
   for (const auto* state : {"plan-ready", "ready", "writing", "failed"})
-    for (const auto* parked : {"", "question", "blocked", "paused", "risky", "command"}) {
+    for (const auto* parked : {"", "question", "blocked", "risky", "command"}) {
       const auto news = newsOf(task(state, parked, all));
       if (!news.bubble) continue;
       const auto shown = shownBy(kAll, *news.bubble);
       for (std::size_t i = 0; i < shown.actions.size(); i += 2)
-        EXPECT_THAT((std::vector<std::string>{"default", "show", "retry", "resume", "later"}),
+        EXPECT_THAT((std::vector<std::string>{"default", "show", "retry", "later"}),
                     testing::Contains(shown.actions[i]));
     }
   EXPECT_THAT(bubble(task("plan-ready", "", all)).buttons, ElementsAre(Button::Show, Button::Later))
