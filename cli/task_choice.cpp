@@ -56,7 +56,7 @@ std::expected<std::unique_ptr<TaskClient>, Failure> chooseTask(Session& session,
     return bus.task(session.during("Looking for the task", [&] { return bus.manager().getTask(*option.id); }));
   }
   if (option.allUsers)
-    return usageFailure("Of the tasks of all users, name the one you mean.", "coffer list --all-users");
+    return usageFailure("Of the tasks of all users, name the one you mean.", session.command("list --all-users"));
   const auto which = [&](const char* filter, bool value) {
     return session.during("Looking for the task", [&] { return allTasks(bus, {{filter, sdbus::Variant(value)}}); });
   };

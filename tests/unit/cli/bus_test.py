@@ -920,6 +920,7 @@ def test_another_machine_is_reached_over_ssh(world):
     assert "next: coffer -H me@far list\n" in world.coffer("-H", "me@far", "plan").stderr
     world.serve(tasks=[task(17)])
     assert "next: coffer -H me@far list --all\n" in world.coffer("-H", "me@far", "plan").stderr
+    assert "next: coffer -H me@far list --all-users\n" in world.coffer("-H", "me@far", "show", "--all-users").stderr
     assert "next: coffer -H me@far agent list\n" in world.coffer("-H", "me@far", "new", "-p", "x", "--agent", "writer=", "y").stderr
 
 
