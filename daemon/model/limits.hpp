@@ -22,7 +22,7 @@ inline constexpr std::size_t kReportBytes = 8 * 1024 * 1024;
 /// Records in a worker's request or report. More is a fault of the worker.
 inline constexpr std::size_t kReportRecords = 65536;
 
-/// Bytes of a diff that is shown. A longer one is cut and says so.
+/// Bytes of a diff that is shown. Work with a longer one is refused with TooLarge: nobody can accept half of it.
 inline constexpr std::size_t kDiffBytes = 8 * 1024 * 1024;
 
 /// Bytes of a log or transcript that is shown. A longer one is cut at the front and says so.
