@@ -18,7 +18,7 @@ class ShownEnd {
 
   void add(std::string_view text) {
     end_ += text;
-    if (end_.size() > limit_) cut(limit_ - kLine);
+    if (end_.size() + (missing_ ? kLine : 0) > limit_) cut(limit_ - kLine);
   }
 
   [[nodiscard]] std::string text() const { return missing_ ? leftOut(missing_) + end_ : end_; }
