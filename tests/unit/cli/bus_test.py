@@ -331,7 +331,7 @@ def test_the_view_follows_the_end_of_a_long_log(world, growing):
     run = {"Id": 5, "Kind": "turn", "Role": "writer", "Agent": "", "Round": 0, "Attempt": 1, "Started": NOW, "Ended": 0, "Result": "",
            "Code": 0, "Text": ""}
     log = "a line like any other\n" * (16 * MIB // 22) + "the newest line\n" if growing[1] else LONG_LOG
-    world.serve(tasks=[task()], runs=[run], texts={"log": log}, growing=growing)
+    world.serve(tasks=[task()], runs=[run], texts={"log:5": log}, growing=growing)
     status, screen = world.terminal("ui", answers=[("transcript", "l"), ("the newest line", "q"), ("leave", "q")])
     assert os.waitstatus_to_exitcode(status) == 0 and "this is its end by now" in screen
 
