@@ -105,7 +105,7 @@ def clone_local(repository, times):
     for number in range(times):
         copy = Path(f"{repository.directory}-clone-{number}")
         before = time.time()
-        repository.run("git", "clone", "--quiet", "--local", str(repository.directory), str(copy))
+        repository.run("git", "clone", "--quiet", "--local", str(repository.directory), str(copy), timeout=600)
         values.append(time.time() - before)
         run("rm", "-rf", "--one-file-system", copy, timeout=600)
         os.sync()

@@ -34,11 +34,11 @@ class Repository:
         repository.commit("Greet the world", **cls.files)
         return repository
 
-    def run(self, *command, check=True, input=None):
+    def run(self, *command, check=True, input=None, timeout=60):
         """A command as the owner in the repository, without a session."""
         return run("setpriv", "--reuid", self.user, "--regid", self.user, "--init-groups",
                    "env", "-i", f"--chdir={self.directory}", "PATH=/usr/bin:/bin", f"HOME=/home/{self.user}", "LANG=C.UTF-8",
-                   *command, check=check, input=input)
+                   *command, check=check, input=input, timeout=timeout)
 
     def git(self, *arguments, check=True):
         return self.run("git", *arguments, check=check).stdout.strip()
