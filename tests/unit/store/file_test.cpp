@@ -46,6 +46,30 @@ TEST_F(File, OfANewerProgramIsRefusedUntouched) {
   EXPECT_EQ(bytesOf(path()), before);
 }
 
+/// As a store was before uids had names: what the second step adds is taken away again.
+TEST_F(File, OfTheFirstFormIsTakenOverWithAllThatItHolds) {
+  Project project;
+  project.owner = 1000;
+  project.name = "zlib";
+  project.directory = "/home/a/zlib";
+  const auto id = *store_->projects().add(project);
+  const auto task = make();
+  store_->database().script(
+      "DROP TABLE owners; DROP INDEX projects_disowned; DROP INDEX projects_by_name;"
+      "ALTER TABLE projects DROP COLUMN disowned;"
+      "CREATE UNIQUE INDEX projects_by_name ON projects (owner, name) WHERE removed = 0;"
+      "DELETE FROM schema_steps WHERE version = 2; PRAGMA user_version=1");
+  reopen();
+  const auto kept = store_->projects().get(id);
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(kept->owner, project.owner) << "nobody has lost it";
+  EXPECT_EQ(kept->name, project.name);
+  EXPECT_EQ(store_->tasks().get(task.id)->state, task.state);
+  EXPECT_EQ(store_->projects().add(project).error().code, ErrorCode::NameTaken);
+  ASSERT_TRUE(store_->owners().remember(1000, "alice"));
+  EXPECT_EQ((*store_->owners().name(1000)).value_or(""), "alice");
+}
+
 /// The package's preinst reads it while cofferd has the store open.
 TEST_F(File, HasItsFormInTheHeaderOnceItIsOpen) {
   reopen();
